@@ -10,11 +10,11 @@
 // its virtual nodes, 160 unless told otherwise. A key's position is its hash, and its owner is the node of the first
 // token at or after that, clockwise. Its replicas are the distinct nodes met walking on from there.
 //
-//	         0
-//	     a ──┴── b        key k lies on the arc (c, a]: its owner is a,
-//	   k           c      its replicas are a, b, c.
-//	    c         a
-//	      ── b ──         If a leaves, k goes to b. No key of b or c moves.
+//	      0
+//	  a ──┴── b        key k lies on the arc (c, a]: its owner is a,
+//	k           c      its replicas are a, b, c.
+//	 c         a
+//	   ── b ──         If a leaves, k goes to b. No key of b or c moves.
 //
 // A node of weight 2 holds twice as many tokens as one of weight 1, so it owns about twice as much. Its tokens follow
 // from its name alone. So a node that joins, leaves or changes its weight takes or gives tokens of its own, and no key

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
-	"github.com/spaolacci/murmur3"
 )
 
 // Hash decides the position of a key. Its Name is part of a ring's identity: two rings whose hashes have the same name
@@ -69,7 +68,7 @@ func (h BuiltinHash) sum(key []byte) uint64 {
 		d := md5.Sum(key)
 		return binary.BigEndian.Uint64(d[:])
 	case CRC32:
-		return mix(uint64(crc32.ChecksumIEEE(key)))
+		return mix(uint64(crc32Sum(key)))
 	}
 	panic("hashring: " + h.Name() + " is not a built-in hash")
 }
@@ -134,23 +133,11 @@ func fnv1aSum(key []byte) uint64 {
 	return h
 }
 
-var bigEndian = binary.NativeEndian.Uint16([]byte{1, 0}) != 1
-
-// murmur3Sum is murmur3.Sum64 on every machine. The library loads the two words of a 16-byte block in the machine's own
-// byte order, where the algorithm says little-endian; the tail it reads byte by byte. So on a big-endian machine it is
-// given a copy in which the bytes of those words are reversed.
-func murmur3Sum(key []byte) uint64 {
-	if !bigEndian || len(key) < 16 {
-		return murmur3.Sum64(key)
+// crc32Sum is crc32.ChecksumIEEE, which calls through a variable and so would let key escape.
+func crc32Sum(key []byte) uint32 {
+	c := ^uint32(0)
+	for _, b := range key {
+		c = crc32.IEEETable[byte(c)^b] ^ c>>8
 	}
-	return murmur3.Sum64(reverseWords(make([]byte, 0, 256), key))
-}
-
-// reverseWords appends key to dst with the bytes of each word of its whole 16-byte blocks reversed.
-func reverseWords(dst, key []byte) []byte {
-	blocks := len(key) &^ 15
-	for i := 0; i < blocks; i += 8 {
-		dst = binary.BigEndian.AppendUint64(dst, binary.LittleEndian.Uint64(key[i:]))
-	}
-	return append(dst, key[blocks:]...)
+	return ^c
 }

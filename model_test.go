@@ -1,10 +1,16 @@
 package hashring_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/clockwise-go/hashring"
 	"github.com/stretchr/testify/require"
@@ -132,6 +138,327 @@ func requireModel(t *testing.T, m *naive, r *hashring.Ring, positions []uint64) 
 			}
 			if g := r.AppendSpreadAt([]int{-7}, pos, n); !slices.Equal(append([]int{-7}, spread[:k]...), g) {
 				require.Equal(t, spread[:k], g[1:], "spread of %d from %d", n, pos)
+			}
+		}
+	}
+}
+
+// nativeTokens is the native rule and explicit tokens, written once more from their description.
+func nativeTokens(h hashring.Hash, virtualNodes int) placeFunc {
+	return func(nodes []hashring.Node) (tokens []naiveToken) {
+		for i, n := range nodes {
+			for _, pos := range n.Tokens {
+				tokens = append(tokens, naiveToken{pos, i})
+			}
+			if len(n.Tokens) > 0 {
+				continue
+			}
+			seed := splitMix(hashring.XXH64.Sum64(n.Name) + 2*h.Sum64(n.Name))
+			weight := n.Weight
+			if weight == 0 {
+				weight = 1
+			}
+			for k := range max(1, int(math.Round(float64(virtualNodes)*weight))) {
+				tokens = append(tokens, naiveToken{splitMix(seed + uint64(k)*0x9e3779b97f4a7c15), i})
+			}
+		}
+		return tokens
+	}
+}
+
+// colliding is a Placement that has no more than mod positions for the tokens of all nodes, spread over the circle or
+// crowded at its end. The weight of a node is the number of its tokens, and may be 0.
+type colliding struct {
+	mod    uint64
+	crowd  bool
+	placed *int // counts calls of Place, if not nil
+}
+
+func (p colliding) Name() string        { return fmt.Sprintf("colliding-%d-%v", p.mod, p.crowd) }
+func (p colliding) Hash() hashring.Hash { return collidingKeys{p} }
+
+func (p colliding) at(h uint64) uint64 {
+	if p.crowd {
+		return -(h % p.mod) // 0, and the largest positions
+	}
+	return h % p.mod * (math.MaxUint64 / p.mod)
+}
+
+func (p colliding) Place(nodes []hashring.Node, emit func(int, uint64) bool) error {
+	if p.placed != nil {
+		*p.placed++
+	}
+	for _, t := range p.tokens(nodes) {
+		if !emit(t.node, t.pos) {
+			break
+		}
+	}
+	return nil
+}
+
+func (p colliding) tokens(nodes []hashring.Node) (tokens []naiveToken) {
+	for k := range 3 { // not node by node: the order of emission is not that of the nodes
+		for i, n := range nodes {
+			if k < int(n.Weight)-1 {
+				tokens = append(tokens, naiveToken{p.at(hashring.FNV1a.Sum64(fmt.Sprint(n.Label, n.Name, k))), i})
+			}
+		}
+	}
+	return tokens
+}
+
+type collidingKeys struct{ p colliding }
+
+func (h collidingKeys) Name() string            { return h.p.Name() }
+func (h collidingKeys) Sum64(key string) uint64 { return h.p.at(hashring.FNV1a.Sum64(key)) }
+
+// world is one way to make rings, and the model of it.
+type world struct {
+	name  string
+	opts  hashring.Options
+	place placeFunc
+	node  func(rng *rand.Rand, name string) hashring.Node
+}
+
+var zoneNames = []string{"", "x", "y", "z"}
+
+func worlds() []world {
+	var all []world
+	for _, h := range []hashring.Hash{
+		hashring.XXH64, hashring.CRC32, hashring.NewHash("fnv", rawFNV1a),
+		rawHash{"mod1", func(string) uint64 { return 0 }},
+		rawHash{"mod2", func(k string) uint64 { return rawFNV1a(k) % 2 }},
+		rawHash{"mod7", func(k string) uint64 { return rawFNV1a(k) % 7 }},
+	} {
+		all = append(all, world{"native " + h.Name(), hashring.Options{Hash: h, VirtualNodes: 3}, nativeTokens(h, 3),
+			func(rng *rand.Rand, name string) hashring.Node {
+				return hashring.Node{Name: name, Weight: float64(rng.IntN(9)) / 3, Zone: zoneNames[rng.IntN(4)]}
+			}})
+	}
+	for _, mod := range []uint64{2, 7, 64} { // explicit tokens, mixed with native ones
+		all = append(all, world{fmt.Sprint("explicit tokens mod ", mod), hashring.Options{VirtualNodes: 2}, nativeTokens(hashring.XXH64, 2),
+			func(rng *rand.Rand, name string) hashring.Node {
+				n := hashring.Node{Name: name, Weight: 1, Zone: zoneNames[rng.IntN(4)]}
+				for range rng.IntN(7) {
+					if pos := math.MaxUint64 - rng.Uint64N(mod)*3; !slices.Contains(n.Tokens, pos) {
+						n.Tokens = append(n.Tokens, pos)
+					}
+				}
+				return n
+			}})
+	}
+	for _, mod := range []uint64{1, 2, 7, 64} {
+		for _, crowd := range []bool{false, true} {
+			p := colliding{mod: mod, crowd: crowd}
+			all = append(all, world{p.Name(), hashring.Options{Placement: p}, p.tokens,
+				func(rng *rand.Rand, name string) hashring.Node {
+					return hashring.Node{Name: name, Weight: float64(1 + rng.IntN(4)), Zone: zoneNames[rng.IntN(4)], Label: fmt.Sprint(rng.IntN(3))}
+				}})
+		}
+	}
+	return all
+}
+
+// apply gives the nodes after nodes are added or replaced, in the order that a ring must hold them.
+func (w world) add(have []hashring.Node, more ...hashring.Node) []hashring.Node {
+	have = slices.Clone(have)
+	for _, n := range more {
+		if i := slices.IndexFunc(have, func(h hashring.Node) bool { return h.Name == n.Name }); i >= 0 {
+			have[i] = n
+		} else {
+			have = append(have, n)
+		}
+	}
+	return w.order(have)
+}
+
+func (w world) order(nodes []hashring.Node) []hashring.Node {
+	if w.opts.Placement == nil {
+		slices.SortFunc(nodes, func(a, b hashring.Node) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return nodes
+}
+
+// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
+func seeded(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("HASHRING_SEED"); s != "" {
+		var err error
+		seed, err = strconv.ParseUint(s, 10, 64)
+		require.NoError(t, err)
+	}
+	t.Logf("HASHRING_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// After every one of a random sequence of changes the ring answers as the model does, and is the ring that New makes.
+func TestModel(t *testing.T) {
+	steps := 500
+	if testing.Short() {
+		steps = 15
+	}
+	for _, w := range worlds() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			rng := seeded(t)
+			var nodes []hashring.Node
+			live := hashring.NewLive(mustNew(t, nil, &w.opts))
+			for step := range steps {
+				var names []string
+				for i := range 1 + rng.IntN(3) {
+					names = append(names, fmt.Sprint("n", (rng.IntN(9)+3*i)%9))
+				}
+				slices.Sort(names)
+				names = slices.Compact(names)
+				before := live.Load()
+				var err error
+				switch op := rng.IntN(10); {
+				case op < 5:
+					var more []hashring.Node
+					for _, name := range names {
+						more = append(more, w.node(rng, name))
+					}
+					nodes = w.add(nodes, more...)
+					_, err = live.Add(more...)
+				case op < 9:
+					nodes = slices.DeleteFunc(slices.Clone(nodes), func(n hashring.Node) bool { return slices.Contains(names, n.Name) })
+					_, err = live.Remove(names...)
+				default:
+					nodes = nil
+					for _, i := range rng.Perm(9)[:rng.IntN(9)] {
+						nodes = append(nodes, w.node(rng, fmt.Sprint("n", i)))
+					}
+					_, err = live.Set(nodes)
+					nodes = w.order(slices.Clone(nodes))
+				}
+				require.NoError(t, err)
+				r := live.Load()
+				m := newNaive(nodes, w.place)
+				requireModel(t, m, r, m.positions())
+				require.True(t, r.Equal(mustNew(t, nodes, &w.opts)))
+				require.Equal(t, before == r, before.Equal(r), "a change of nothing, and only that, is the same ring")
+				for range 5 {
+					requireKey(t, m, r, fmt.Sprint("key", step, rng.Uint32()))
+				}
+			}
+		})
+	}
+}
+
+// requireKey checks that r answers for a key as for its position.
+func requireKey(t *testing.T, m *naive, r *hashring.Ring, key string) {
+	t.Helper()
+	pos := r.Position(key)
+	require.Equal(t, pos, r.PositionBytes([]byte(key)))
+	var walk, spread []string
+	for _, n := range m.replicas(pos) {
+		walk = append(walk, m.nodes[n].Name)
+	}
+	for _, n := range m.spread(pos) {
+		spread = append(spread, m.nodes[n].Name)
+	}
+	owner, ok := r.Owner(key)
+	owner2, ok2 := r.OwnerBytes([]byte(key))
+	require.Equal(t, len(walk) > 0, ok)
+	require.Equal(t, ok, ok2)
+	require.Equal(t, owner, owner2)
+	if ok {
+		require.Equal(t, walk[0], owner)
+	}
+	require.Equal(t, walk, slices.Collect(r.Replicas(key)))
+	require.Equal(t, spread, slices.Collect(r.Spread(key)))
+	for n := -1; n < len(walk)+2; n++ {
+		k := min(max(n, 0), len(walk))
+		require.Equal(t, append([]string{"x"}, walk[:k]...), r.AppendReplicas([]string{"x"}, key, n))
+		require.Equal(t, append([]string{"x"}, spread[:k]...), r.AppendSpread([]string{"x"}, key, n))
+	}
+}
+
+// Native and explicit nodes: every order of adding and of removing, alone and in batches, gives one ring. Under a
+// Placement the order of the nodes counts, so there Add then Remove is the identity.
+func TestEveryOrderGivesOneRing(t *testing.T) {
+	nodes := []hashring.Node{{Name: "a", Tokens: []uint64{10, 20}}, {Name: "b", Tokens: []uint64{20, 30}, Zone: "z"},
+		{Name: "c", Tokens: []uint64{10, 30}}, {Name: "d", Weight: 0.5}, {Name: "e", Weight: 2}}
+	opts := &hashring.Options{VirtualNodes: 4}
+	all := mustNew(t, nodes, opts)
+	left := mustNew(t, nodes[2:4], opts)
+	permutations(len(nodes), func(order []int) {
+		r := mustNew(t, nil, opts)
+		var shuffled []hashring.Node
+		for _, i := range order {
+			r = mustWith(t, r, nodes[i])
+			shuffled = append(shuffled, nodes[i])
+		}
+		require.True(t, r.Equal(all))
+		require.True(t, mustNew(t, shuffled, opts).Equal(all))
+		require.True(t, mustWith(t, mustNew(t, shuffled[:2], opts), shuffled[1:]...).Equal(all))
+		for _, i := range order {
+			if i < 2 || i > 3 {
+				r = mustWithout(t, r, nodes[i].Name)
+			}
+		}
+		require.True(t, r.Equal(left))
+		require.True(t, mustWithout(t, all, "e", "b", "a").Equal(left))
+		for _, i := range order { // there and back
+			require.True(t, mustWithout(t, mustWith(t, left, nodes[i], hashring.Node{Name: "extra"}), nodes[i].Name, "extra").
+				Equal(mustWithout(t, left, nodes[i].Name)))
+		}
+	})
+	for _, mod := range []uint64{1, 2, 7, 64} {
+		opts := &hashring.Options{Placement: colliding{mod: mod}}
+		r := mustNew(t, []hashring.Node{{Name: "b", Weight: 3}, {Name: "a", Weight: 4}, {Name: "c", Weight: 2}}, opts)
+		require.True(t, mustWithout(t, mustWith(t, r, hashring.Node{Name: "0", Weight: 4}), "0").Equal(r))
+	}
+}
+
+// permutations calls f with every order of 0..n-1.
+func permutations(n int, f func([]int)) {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	var rec func(int)
+	rec = func(k int) {
+		if k == n {
+			f(order)
+			return
+		}
+		for i := k; i < n; i++ {
+			order[k], order[i] = order[i], order[k]
+			rec(k + 1)
+			order[k], order[i] = order[i], order[k]
+		}
+	}
+	rec(0)
+}
+
+// A small world whole: each ring of 3 nodes with 2 tokens on 5 positions, which wrap and collide in every way.
+func TestEveryRingOfASmallWorld(t *testing.T) {
+	at := []uint64{0, 1, 2, math.MaxUint64 - 1, math.MaxUint64}
+	var pairs [][]uint64
+	for i := range at {
+		for j := range i {
+			pairs = append(pairs, []uint64{at[j], at[i]})
+		}
+	}
+	place := nativeTokens(hashring.XXH64, 1)
+	for x, a := range pairs {
+		for y, b := range pairs {
+			for z, c := range pairs {
+				if testing.Short() && (x*100+y*10+z)%13 != 0 {
+					continue
+				}
+				nodes := []hashring.Node{{Name: "a", Tokens: a, Zone: "1"}, {Name: "b", Tokens: b, Zone: "2"}, {Name: "c", Tokens: c, Zone: "1"}}
+				r := mustNew(t, nodes, nil)
+				m := newNaive(nodes, place)
+				requireModel(t, m, r, m.positions())
+				for i := range nodes {
+					rest := slices.Delete(slices.Clone(nodes), i, i+1)
+					s := mustWithout(t, r, nodes[i].Name)
+					m := newNaive(rest, place)
+					requireModel(t, m, s, at)
+					require.True(t, mustWith(t, s, nodes[i]).Equal(r))
+				}
 			}
 		}
 	}

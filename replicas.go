@@ -13,7 +13,8 @@ import "iter"
 // after N/N + N/(N-1) + ... + N/(N-n+1) tokens on average.
 func (r *Ring) Replicas(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for w := r.walk(sumOf(r.hash, key)); ; {
+		var w walk
+		for w.start(r, sumOf(r.hash, key)); ; {
 			i, ok := w.next()
 			if !ok || !yield(r.names[i]) {
 				return
@@ -25,7 +26,8 @@ func (r *Ring) Replicas(key string) iter.Seq[string] {
 // AppendReplicas appends the first n of [Ring.Replicas] to dst, or all of them if there are fewer, and returns it. It
 // allocates only to make room in dst, and as Replicas does.
 func (r *Ring) AppendReplicas(dst []string, key string, n int) []string {
-	for w := r.walk(sumOf(r.hash, key)); n > 0; n-- {
+	var w walk
+	for w.start(r, sumOf(r.hash, key)); n > 0; n-- {
 		i, ok := w.next()
 		if !ok {
 			break
@@ -38,7 +40,8 @@ func (r *Ring) AppendReplicas(dst []string, key string, n int) []string {
 // WalkAt is [Ring.Replicas] from a position, and yields the indexes of nodes.
 func (r *Ring) WalkAt(pos uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for w := r.walk(pos); ; {
+		var w walk
+		for w.start(r, pos); ; {
 			i, ok := w.next()
 			if !ok || !yield(i) {
 				return
@@ -49,7 +52,8 @@ func (r *Ring) WalkAt(pos uint64) iter.Seq[int] {
 
 // AppendReplicasAt is [Ring.AppendReplicas] for a position, and appends the indexes of nodes.
 func (r *Ring) AppendReplicasAt(dst []int, pos uint64, n int) []int {
-	for w := r.walk(pos); n > 0; n-- {
+	var w walk
+	for w.start(r, pos); n > 0; n-- {
 		i, ok := w.next()
 		if !ok {
 			break
@@ -68,8 +72,9 @@ type walk struct {
 	met    nodeSet
 }
 
-func (r *Ring) walk(pos uint64) walk {
-	return walk{owners: r.owners[:r.NumTokens()], nodes: len(r.nodes), at: r.first(pos), unmet: r.live}
+// start makes the zero w a walk over r from pos.
+func (w *walk) start(r *Ring, pos uint64) {
+	w.owners, w.nodes, w.at, w.unmet = r.owners[:r.NumTokens()], len(r.nodes), r.first(pos), r.live
 }
 
 // next returns the index of the next node, or false if all have been met.

@@ -112,7 +112,8 @@ func (r *Ring) spread(pos uint64, n int, yield func(node int) bool) {
 		return
 	}
 	round, due := 0, r.zones.wide[0] // due: nodes of this round still to be met
-	for w := r.walk(pos); ; {
+	var w walk
+	for w.start(r, pos); ; {
 		node, ok := w.next()
 		if !ok {
 			return

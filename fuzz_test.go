@@ -1,0 +1,63 @@
+package hashring_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/clockwise-go/hashring"
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzChanges makes changes of its input, in a world that the first byte picks, and compares the ring with the model
+// after each. Every two bytes are one change: which node and what, with which weight and zone.
+func FuzzChanges(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8})
+	f.Add([]byte{7, 0x10, 0x21, 0x10, 0xff, 0x35, 0x02})
+	f.Add([]byte{9, 0x80, 0x41, 0x81, 0x41, 0x80, 0x00, 0x81, 0x00})
+	f.Add([]byte{16, 1, 0x13, 2, 0x23, 3, 0x33, 0x41, 0, 0x42, 0, 0x43, 0})
+	all := worlds()
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if len(in) == 0 || len(in) > 40 {
+			return
+		}
+		w := all[int(in[0])%len(all)]
+		r := mustNew(t, nil, &w.opts)
+		var nodes []hashring.Node
+		for in = in[1:]; len(in) >= 2; in = in[2:] {
+			name := string(rune('a' + in[0]%8))
+			if in[0] >= 0xc0 {
+				nodes = slices.DeleteFunc(slices.Clone(nodes), func(n hashring.Node) bool { return n.Name == name })
+				r = mustWithout(t, r, name)
+			} else {
+				n := hashring.Node{Name: name, Weight: float64(in[1]%16) / 4, Zone: zoneNames[in[1]>>4%4]}
+				if w.opts.Placement == nil && in[0]&0x20 != 0 {
+					n.Tokens = []uint64{uint64(in[1] % 5), -uint64(in[1]%3) - 5}
+				}
+				nodes = w.add(nodes, n)
+				r = mustWith(t, r, n)
+			}
+			m := newNaive(nodes, w.place)
+			requireModel(t, m, r, m.positions())
+		}
+		require.True(t, r.Equal(mustNew(t, nodes, &w.opts)))
+	})
+}
+
+// FuzzNew gives New nodes of any shape: it returns a ring that holds them, or an error and no ring, and never panics.
+func FuzzNew(f *testing.F) {
+	f.Add("a", 1.0, "b", -1.0, uint64(3), uint64(3), 160)
+	f.Add("", 0.0, "a", 1e300, uint64(0), uint64(1<<63), 0)
+	f.Add("same", 2.0, "same", 2.0, uint64(0), ^uint64(0), -1)
+	f.Fuzz(func(t *testing.T, name1 string, w1 float64, name2 string, w2 float64, t1, t2 uint64, virtualNodes int) {
+		nodes := []hashring.Node{{Name: name1, Weight: w1}, {Name: name2, Weight: w2, Tokens: []uint64{t1, t2}}}
+		r, err := hashring.New(nodes, &hashring.Options{VirtualNodes: virtualNodes, MaxTokens: 10_000})
+		if err != nil {
+			require.Nil(t, r)
+			return
+		}
+		require.Equal(t, 2, r.Len())
+		require.LessOrEqual(t, r.NumTokens(), 10_000)
+		require.Len(t, r.AppendReplicas(nil, "key", 3), 2)
+		require.True(t, mustWithout(t, r, name1).Equal(mustNew(t, nodes[1:], &hashring.Options{VirtualNodes: virtualNodes})))
+	})
+}

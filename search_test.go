@@ -1,0 +1,105 @@
+package hashring
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tokenSets are sets of tokens that an index can get wrong, by name.
+func tokenSets(rng *rand.Rand) map[string][]uint64 {
+	random := func(n int, f func() uint64) []uint64 {
+		out := make([]uint64, n)
+		for i := range out {
+			out[i] = f()
+		}
+		return out
+	}
+	sets := map[string][]uint64{
+		"one":               {1 << 40},
+		"zero":              {0},
+		"largest":           {math.MaxUint64},
+		"both ends":         {0, math.MaxUint64},
+		"three":             {10, 20, 30},
+		"all equal":         random(500, func() uint64 { return 1 << 63 }),
+		"all largest":       random(100, func() uint64 { return math.MaxUint64 }),
+		"random":            random(5000, rng.Uint64),
+		"few values":        random(3000, func() uint64 { return rng.Uint64N(7) * (math.MaxUint64 / 7) }),
+		"crowded at zero":   random(3000, func() uint64 { return rng.Uint64N(10_000) }),
+		"crowded at end":    random(3000, func() uint64 { return -rng.Uint64N(10_000) }),
+		"crowded in middle": random(3000, func() uint64 { return 1<<63 + rng.Uint64N(2000) - 1000 }),
+		"32 bits":           random(3000, func() uint64 { return rng.Uint64() << 32 }),
+		"one far off":       append(random(2000, func() uint64 { return rng.Uint64N(100_000) }), 1<<62),
+		"powers of two":     nil,
+	}
+	for i := range 64 {
+		sets["powers of two"] = append(sets["powers of two"], 1<<i, 1<<i-1, 1<<i+1)
+	}
+	for _, n := range []int{2, 3, 7, 8, 9, 10, 33, 100} {
+		sets["random "+string(rune('A'+n))] = random(n, rng.Uint64)
+	}
+	return sets
+}
+
+// arrange is a stable sort, and locate is sort.Search, on every kind of token set: at random positions, at every token
+// and beside it, and at both ends.
+func TestArrangeAndLocate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for name, tokens := range tokenSets(rng) {
+		owners := make([]uint32, len(tokens)) // the order of emission
+		order := make([]int, len(tokens))
+		for i := range owners {
+			owners[i], order[i] = uint32(i), i
+		}
+		sort.SliceStable(order, func(a, b int) bool { return tokens[order[a]] < tokens[order[b]] })
+
+		r := new(Ring)
+		r.tokens, r.owners, r.index = arrange(slices.Clone(tokens), owners)
+		require.Len(t, r.tokens, len(tokens)+1)
+		require.Equal(t, uint64(math.MaxUint64), r.tokens[len(tokens)])
+		require.Equal(t, r.owners[0], r.owners[len(tokens)])
+		for i, o := range order {
+			require.Equal(t, tokens[o], r.tokens[i], name)
+			require.Equal(t, uint32(o), r.owners[i], "%s: equal tokens in the order of emission", name)
+		}
+		require.Equal(t, r.index, newIndex(r.tokens[:len(tokens)]), name)
+
+		sorted := r.tokens[:len(tokens)]
+		check := func(pos uint64) {
+			if want := sort.Search(len(sorted), func(i int) bool { return sorted[i] >= pos }); want != r.locate(pos) {
+				require.Equal(t, want, r.locate(pos), "%s: %d", name, pos)
+			}
+		}
+		check(0)
+		check(math.MaxUint64)
+		for _, token := range sorted {
+			check(token - 1)
+			check(token)
+			check(token + 1)
+		}
+		for range 20_000 {
+			check(rng.Uint64())
+		}
+	}
+}
+
+func TestArrangeNothing(t *testing.T) {
+	tokens, owners, index := arrange(nil, nil)
+	require.Empty(t, tokens)
+	require.Empty(t, owners)
+	require.Empty(t, index)
+}
+
+// The index has one entry more than buckets, ascends, and ends with the number of tokens, however they crowd.
+func TestIndexIsWellFormed(t *testing.T) {
+	for name, tokens := range tokenSets(rand.New(rand.NewPCG(7, 8))) {
+		_, _, index := arrange(tokens, make([]uint32, len(tokens)))
+		require.Len(t, index, buckets(len(tokens))+1, name)
+		require.True(t, slices.IsSorted(index), name)
+		require.Equal(t, uint32(len(tokens)), index[len(index)-1], name)
+	}
+}
