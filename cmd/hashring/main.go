@@ -1,0 +1,101 @@
+// Hashring shows what consistent-hash rings do, before a program depends on it.
+//
+// Usage:
+//
+//	hashring <command> [flags]
+//
+// The commands are:
+//
+//	sim    how evenly nodes share a set of keys, and what moves when one joins, leaves or doubles its weight
+//
+// "hashring <command> -h" describes one.
+//
+// # sim
+//
+// Sim builds a ring of nodes, looks every key of a set up in it, and prints what each node got beside what its weight
+// says it should get. Then it counts which of these very keys move when one node joins, when one leaves and when one
+// doubles its weight, beside those that hash(key) % N would move.
+//
+//	hashring sim -file nodes.txt -keys keys.txt
+//	cut -d' ' -f7 access.log | hashring sim -nodes cache-a,cache-b,cache-c -keys -
+//	hashring sim -n 10 -generate 1000000 -json
+//
+// A file of nodes has a line "name [weight [zone]]" for each. The weight is 1 unless it is there, and must be greater
+// than 0. Empty lines are skipped, and so is what follows a "#" that starts a line or comes after a space.
+//
+// A file of keys has one a line, of any length; empty lines are skipped. Each line counts, so a key that is there twice
+// counts twice, as two requests for it would, unless -unique is given. The file is read once, and not held in memory.
+//
+// # Exit status
+//
+// 0 if all went well, 1 if a file could not be read or the output not be written, 2 if flags or files are not right. All
+// that is wrong with them is reported on standard error, up to 16 problems and then a count, and nothing is printed.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// The exit statuses.
+const (
+	exitOK      = 0
+	exitFailure = 1 // reading or writing failed
+	exitInput   = 2 // flags or files are not right
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// streams are what a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// command is one of the things that the program does.
+type command struct {
+	name  string
+	short string // for the list of commands
+	usage string
+	run   func(args []string, std streams) int
+}
+
+var commands = []command{
+	{"sim", "how evenly nodes share keys, and what moves when one joins, leaves or doubles", simUsage, runSim},
+}
+
+// run does what args, which are those after the program's name, ask for. It returns the exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	std := streams{stdin, stdout, stderr}
+	if len(args) == 0 {
+		writeUsage(stderr)
+		return exitInput
+	}
+	name, args := args[0], args[1:]
+	switch name {
+	case "help", "-h", "-help", "--help":
+		if len(args) == 0 {
+			writeUsage(stdout)
+			return exitOK
+		}
+		name, args = args[0], []string{"-h"}
+	}
+	for _, c := range commands {
+		if c.name == name {
+			return c.run(args, std)
+		}
+	}
+	fmt.Fprintf(stderr, "hashring: there is no command %q\nRun 'hashring -h' for the commands.\n", name)
+	return exitInput
+}
+
+func writeUsage(w io.Writer) {
+	fmt.Fprint(w, "Hashring shows what consistent-hash rings do.\n\nUsage:\n\n  hashring <command> [flags]\n\nCommands:\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-6s %s\n", c.name, c.short)
+	}
+	fmt.Fprint(w, "\nRun 'hashring <command> -h' for the flags of one.\n")
+}
