@@ -48,8 +48,9 @@ var (
 	ErrPlacement     = errors.New("placement failed")
 )
 
-// NodeError says which node of a call is at fault, and why. [New], [Ring.With] and [Live.Set] report all that are, up
-// to 16 and then a count, in one error; errors.As finds the first.
+// NodeError says which node of a call is at fault, and why. [New], [Ring.With] and [Live.Set] report all nodes that are
+// not valid, up to 16 problems and then a count, in one error; errors.As finds the first. Of nodes that are valid, but
+// too many, they report the first for which there is no room.
 type NodeError struct {
 	Index int    // in the nodes passed to the call; -1 for one that was in the ring before
 	Name  string // of the node

@@ -1,0 +1,49 @@
+# What CI runs, by hand: `make check race cross bench newcomer`.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GO         ?= go
+FUZZCOUNT  ?= 20000x
+
+.PHONY: check test lint race cross wasm bench fuzz vectors newcomer
+
+check: lint test
+
+test:
+	$(GO) test ./...
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+	$(GO) run $(STATICCHECK) ./...
+
+race:
+	$(GO) test -race -shuffle=on ./...
+
+# 386 runs natively on amd64. The others run in QEMU's user mode (Debian: qemu-user-static); s390x is big-endian.
+cross: wasm
+	GOARCH=386 CGO_ENABLED=0 $(GO) test ./...
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec qemu-aarch64-static ./...
+	GOARCH=s390x CGO_ENABLED=0 $(GO) test -short -exec qemu-s390x-static ./...
+
+# Everything builds for both; the library's own tests run under js/wasm, in the node that is on the PATH.
+wasm:
+	GOOS=js GOARCH=wasm $(GO) vet ./...
+	GOOS=wasip1 GOARCH=wasm $(GO) vet ./...
+	GOOS=js GOARCH=wasm $(GO) test -short -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" .
+
+# Once each, so that they go on compiling and running. For figures: go test -run '^$$' -bench . -count 10
+bench:
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+
+fuzz:
+	for target in FuzzChanges FuzzNew; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
+
+# The vectors are frozen: an independent implementation must still write the same.
+vectors:
+	python3 testdata/make.py
+	git diff --exit-code testdata
+
+# The program in README.md, pasted into an empty module, prints what README.md says it prints.
+newcomer:
+	sh testdata/newcomer.sh
