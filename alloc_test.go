@@ -133,6 +133,13 @@ func TestNoAllocs(t *testing.T) {
 			}
 		}
 	}
+	// One zone of one node against one of all others: most of the walk can be in no set of three, and is not kept.
+	lopsided := zoned(1000, 1)
+	lopsided[500].Zone = "far"
+	r := mustNew(t, lopsided, &hashring.Options{VirtualNodes: 10})
+	for pos := range uint64(64) {
+		require.Zero(t, testing.AllocsPerRun(1, func() { sink += len(r.AppendSpreadAt(idx[:0], pos<<58, 3)) }))
+	}
 	require.NotZero(t, sink)
 }
 
@@ -150,7 +157,7 @@ func TestAllocsOfOwnHash(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(10, func() { r.OwnerBytes(key) }), 1.0)
 }
 
-// A change makes a number of allocations that does not grow with the tokens, and a lookup leaves arguments alone.
+// A change makes a number of allocations that does not grow with the nodes.
 func TestAllocsOfAChange(t *testing.T) {
 	var counts []float64
 	for _, n := range []int{10, 1000} {
@@ -162,5 +169,6 @@ func TestAllocsOfAChange(t *testing.T) {
 		counts = append(counts, testing.AllocsPerRun(3, func() { _, _ = r.With(hashring.Node{Name: "new"}) }),
 			testing.AllocsPerRun(3, func() { _, _ = r.Without("node-5") }))
 	}
-	require.LessOrEqual(t, slices.Max(counts), 32.0, "%v", counts)
+	require.LessOrEqual(t, slices.Max(counts), 20.0, "%v", counts)
+	require.Equal(t, counts[:2], counts[2:], "a join and a leave at 10 nodes, and at 1,000")
 }

@@ -72,7 +72,7 @@ func (s *Ring) placeFrom(r *Ring) {
 	for i < len(r.nodes) {
 		drop()
 	}
-	if added == 0 && kept == r.NumTokens() && len(s.nodes) == len(r.nodes) {
+	if added == 0 && kept == r.NumTokens() {
 		s.tokens, s.owners, s.index = r.tokens, r.owners, r.index // only zones, labels or the weights of explicit tokens differ
 		return
 	}

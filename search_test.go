@@ -103,3 +103,14 @@ func TestIndexIsWellFormed(t *testing.T) {
 		require.Equal(t, uint32(len(tokens)), index[len(index)-1], name)
 	}
 }
+
+// A change of zones, labels or of the weights of explicit tokens copies no token.
+func TestChangeOfZoneSharesTheTokens(t *testing.T) {
+	r, err := New([]Node{{Name: "a"}, {Name: "b"}, {Name: "e", Tokens: []uint64{5}}}, nil)
+	require.NoError(t, err)
+	s, err := r.With(Node{Name: "a", Zone: "z"}, Node{Name: "e", Tokens: []uint64{5}, Weight: 9})
+	require.NoError(t, err)
+	require.Same(t, &r.tokens[0], &s.tokens[0])
+	require.Same(t, &r.owners[0], &s.owners[0])
+	require.Same(t, &r.index[0], &s.index[0])
+}

@@ -3,6 +3,7 @@ package hashring
 import (
 	"iter"
 	"math"
+	"slices"
 )
 
 // Spread yields the replicas of key so that they lie in as many zones as there are: first the first node of each zone
@@ -58,15 +59,11 @@ type zones struct {
 
 // countZones sets live and zones from the nodes and tokens of a new ring.
 func (r *Ring) countZones() {
-	holds := make([]bool, len(r.nodes))
-	if r.opts.Placement == nil {
-		r.live = len(r.nodes)
-	} else {
+	var holds []bool // tokens; nil if all do, as under the native rule
+	if r.opts.Placement != nil {
+		holds = make([]bool, len(r.nodes))
 		for _, o := range r.owners {
-			if !holds[o] {
-				holds[o] = true
-				r.live++
-			}
+			holds[o] = true
 		}
 	}
 	r.zones.of = make([]uint32, len(r.nodes))
@@ -80,16 +77,21 @@ func (r *Ring) countZones() {
 			size = append(size, 0)
 		}
 		r.zones.of[i] = z
-		if r.opts.Placement != nil && !holds[i] {
-			continue
+		if holds == nil || holds[i] {
+			size[z]++
+			r.live++
 		}
-		if size[z] == len(r.zones.wide) {
-			r.zones.wide = append(r.zones.wide, 0)
-		}
-		r.zones.wide[size[z]]++
-		size[z]++
 	}
 	r.zones.n = len(size)
+	if r.live == 0 {
+		return
+	}
+	r.zones.wide = make([]int, slices.Max(size))
+	for _, n := range size {
+		for k := range n {
+			r.zones.wide[k]++
+		}
+	}
 }
 
 // spread yields up to n nodes in the order of Spread. It walks once, and holds back each node that it meets before the
