@@ -63,8 +63,9 @@ func (l *Live) Set(nodes []Node) (Change, error) {
 	return l.Update(func(r *Ring) (*Ring, error) { return r.set(nodes) })
 }
 
-// Update replaces the current ring by what f makes of it. Calls take turns, so f sees the latest ring; it must not call
-// a method of l that changes it. If f returns an error, or no ring, the ring stays as it was.
+// Update calls f once with the current ring, and then publishes what f returns. Calls take turns, so f sees the latest
+// ring, and what it does besides is done before any reader can see its ring; it must not call a method of l that changes
+// it. If f returns an error, or no ring, the ring stays as it was.
 func (l *Live) Update(f func(*Ring) (*Ring, error)) (Change, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +77,6 @@ func (l *Live) Update(f func(*Ring) (*Ring, error)) (Change, error) {
 	if err != nil {
 		return Change{old, old}, err
 	}
-	if next != old {
-		l.cur.Store(next)
-	}
+	l.cur.Store(next)
 	return Change{old, next}, nil
 }

@@ -193,7 +193,7 @@ func (r *Ring) Nodes() iter.Seq2[int, Node] {
 	}
 }
 
-// Len returns the number of nodes, those that a Placement gave no tokens included.
+// Len returns the number of nodes, those that a Placement gave no tokens included: a ring with nodes may own nothing.
 func (r *Ring) Len() int { return len(r.nodes) }
 
 // NumTokens returns the number of tokens.

@@ -19,7 +19,7 @@ import (
 // another node.
 //
 // Ranging over the result directly does not allocate with a built-in hash, but as Replicas does, and for more than 16
-// zones or more than 32 nodes met ahead of their round. It walks each token once at most, until the round of the nodes
+// zones, 16 rounds, or 32 nodes met ahead of their round. It walks each token once at most, until the round of the nodes
 // asked for is complete, so it costs O(T).
 func (r *Ring) Spread(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
