@@ -1,10 +1,10 @@
-# What CI runs, by hand: `make check race cross bench newcomer`.
+# What CI runs, by hand: `make check race cross oldest bench newcomer`.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GO         ?= go
 FUZZCOUNT  ?= 20000x
 
-.PHONY: check test lint race cross wasm bench fuzz vectors newcomer
+.PHONY: check test lint race cross wasm oldest bench fuzz vectors newcomer
 
 check: lint test
 
@@ -31,6 +31,10 @@ wasm:
 	GOOS=js GOARCH=wasm $(GO) vet ./...
 	GOOS=wasip1 GOARCH=wasm $(GO) vet ./...
 	GOOS=js GOARCH=wasm $(GO) test -short -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" ./...
+
+# The oldest Go that go.mod allows.
+oldest:
+	GOTOOLCHAIN=go$$(sed -n 's/^go //p' go.mod) $(GO) test ./...
 
 # Once each, so that they go on compiling and running. For figures: go test -run '^$$' -bench . -count 10
 bench:

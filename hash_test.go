@@ -68,7 +68,7 @@ func TestBuiltinHashVectors(t *testing.T) {
 	}
 }
 
-// Values that the functions' own specifications and test suites publish.
+// Values that the functions' own specifications and test suites publish; of SplitMix64, its outputs from seed 1234567.
 func TestBuiltinHashPublished(t *testing.T) {
 	for _, c := range []struct {
 		h    hashring.BuiltinHash
@@ -82,8 +82,18 @@ func TestBuiltinHashPublished(t *testing.T) {
 		{hashring.Murmur3, "The quick brown fox jumps over the lazy dog", 0xe34bbc7bbc071b6c},
 		{hashring.SHA256, "abc", 0xba7816bf8f01cfea},
 		{hashring.MD5, "", 0xd41d8cd98f00b204},
+		{hashring.FNV1a, "", splitMix(0xcbf29ce484222325)},
+		{hashring.FNV1a, "foobar", splitMix(0x85944171f73967e8)},
+		{hashring.CRC32, "123456789", splitMix(0xcbf43926)},
 	} {
 		require.Equal(t, c.want, c.h.Sum64(c.key), "%s of %q", c.h.Name(), c.key)
+	}
+	state := uint64(1234567)
+	finalised := hashring.NewHash("state", func(string) uint64 { return state })
+	for _, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821} {
+		require.Equal(t, want, splitMix(state))
+		require.Equal(t, want, finalised.Sum64(""))
+		state += 0x9e3779b97f4a7c15
 	}
 }
 

@@ -8,8 +8,8 @@ type Options struct {
 	// Hash is the hash of keys; nil is [XXH64]. It must be nil with a Placement that fixes its own.
 	Hash Hash
 
-	// VirtualNodes is the number of tokens that a node has per unit of weight; 0 is 160, which keeps the shares of equal
-	// nodes within about 8 % of each other, as one standard deviation. It must be 0 with a Placement.
+	// VirtualNodes is the number of tokens that a node has per unit of weight; 0 is 160. The shares of equal nodes have a
+	// standard deviation of about 1/sqrt(VirtualNodes) of their mean: 8 % by default. It must be 0 with a Placement.
 	VirtualNodes int
 
 	// Placement decides the tokens of nodes; nil is the native rule, under which a change of one node moves no keys

@@ -7,6 +7,9 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,4 +94,33 @@ func TestReadmeBlocksAreExamples(t *testing.T) {
 		require.Equal(t, printed[name], all[i+1].text, "what %s at README.md:%d prints", name, b.line)
 	}
 	require.Positive(t, programs)
+}
+
+// The table in README.md is what the command prints, which a test of the command holds to this file.
+func TestReadmeShowsWhatSimPrints(t *testing.T) {
+	want, err := os.ReadFile("cmd/hashring/testdata/paths.golden")
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(blocks(t, "README.md"), func(b block) bool { return b.text == string(want) }))
+}
+
+// The tests that documents name exist.
+func TestDocumentsNameRealTests(t *testing.T) {
+	var code strings.Builder
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		require.NoError(t, err)
+		code.Write(src)
+	}
+	named := 0
+	for _, file := range []string{"README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/design-notes.md"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, name := range regexp.MustCompile(`\b(Test|Fuzz|Benchmark|Example)[A-Z]\w+`).FindAllString(string(text), -1) {
+			named++
+			require.Contains(t, code.String(), "func "+name+"(", "%s names it", file)
+		}
+	}
+	require.Greater(t, named, 20)
 }

@@ -2,14 +2,14 @@ package hashring
 
 import "math/bits"
 
-// The index cuts the circle into as many buckets of equal width as there are twice as many as tokens, and holds for
-// each the place of the first token at or after its start:
+// The index cuts the circle into buckets of equal width, two a token, and holds for each the place of the first token at
+// or after its start. One more entry, the number of tokens, is the end of the last bucket. On a circle of 60 positions:
 //
-//	tokens   |  5  9 |    |  33 | 41 |  sentinel
-//	index    0       2    2     3    4        (one more than there are buckets: the end of the last)
+//	bucket    0..9   10..19  20..29  30..39  40..49  50..59
+//	tokens    5, 9             24                             sentinel
+//	index       0       2       2       3       3       3       3
 //
-// A position's bucket is its top bits; the first token at or after the position is then in that bucket, or is the first
-// of those behind it. Tokens of hashed nodes are spread evenly, so a bucket holds half a token on average and the search
+// The first token at or after a position is in the position's bucket, or is the first of those behind it. Tokens of hashed nodes are spread evenly, so a bucket holds half a token on average and the search
 // is a step or two. Tokens that crowd in a bucket, as explicit ones may, are searched by halves.
 //
 // The sentinel is the largest position, behind all tokens, and is owned like the smallest token. So the search needs no

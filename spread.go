@@ -97,23 +97,39 @@ func (r *Ring) countZones() {
 // spread yields up to n nodes in the order of Spread. It walks once, and holds back each node that it meets before the
 // round of that node has come.
 func (r *Ring) spread(pos uint64, n int, yield func(node int) bool) {
-	type heldNode struct{ node, next int } // next is the place of the next node held for that round, plus 1
-	type queue struct{ first, last int }   // places in held, plus 1
-	var rankBuf [16]uint32                 // these three are on the stack until they are too small
-	var heldBuf [32]heldNode
-	var queueBuf [16]queue
-	ranks, held, queues := rankBuf[:], heldBuf[:0], queueBuf[:0]
-	if r.zones.n > len(ranks) {
-		ranks = make([]uint32, r.zones.n)
+	if n <= 0 || r.live == 0 {
+		return
+	}
+	type heldNode struct{ node, next int } // next: the place in held of the next of its round, plus 1; 0 at the end
+	type queue struct{ first, last int }   // of one round: places in held, plus 1
+	var (                                  // on the stack, until they are too small
+		ranks  [16]uint32
+		holds  [32]heldNode
+		rounds [16]queue
+	)
+	rank, held, queues := ranks[:], holds[:0], rounds[:0] // rank: by zone, that of the next node met
+	if r.zones.n > len(rank) {
+		rank = make([]uint32, r.zones.n)
+	}
+	hold := func(node, round int) {
+		held = append(held, heldNode{node: node})
+		for len(queues) <= round {
+			queues = append(queues, queue{})
+		}
+		q := &queues[round]
+		if q.first == 0 {
+			q.first = len(held)
+		} else {
+			held[q.last-1].next = len(held)
+		}
+		q.last = len(held)
 	}
 	give := func(node int) bool {
 		n--
 		return yield(node) && n > 0
 	}
-	if n <= 0 || r.live == 0 {
-		return
-	}
-	round, due := 0, r.zones.wide[0] // due: nodes of this round still to be met
+
+	round, due := 0, r.zones.wide[0] // due: nodes of this round that are still to be met
 	var w walk
 	for w.start(r, pos); ; {
 		node, ok := w.next()
@@ -121,29 +137,18 @@ func (r *Ring) spread(pos uint64, n int, yield func(node int) bool) {
 			return
 		}
 		zone := r.zones.of[node]
-		rank := int(ranks[zone])
-		ranks[zone]++
-		if rank > round {
-			if rank-round >= n { // each round until then gives one at least
-				continue
+		own := int(rank[zone]) // the node's round
+		rank[zone]++
+		if own > round {
+			if own-round < n { // else n are yielded before, as each round has one at least
+				hold(node, own)
 			}
-			held = append(held, heldNode{node: node})
-			for len(queues) <= rank {
-				queues = append(queues, queue{})
-			}
-			q := &queues[rank]
-			if q.first == 0 {
-				q.first = len(held)
-			} else {
-				held[q.last-1].next = len(held)
-			}
-			q.last = len(held)
 			continue
 		}
 		if !give(node) {
 			return
 		}
-		for due--; due == 0; {
+		for due--; due == 0; { // the next round begins with those that were held back for it
 			if round++; round == len(r.zones.wide) {
 				return
 			}
