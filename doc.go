@@ -40,7 +40,7 @@
 // next one does.
 //
 // Nothing panics on data. Node lists, weights and names come from outside: a call that refuses them returns an error
-// which names every node at fault, and changes nothing.
+// which names the nodes at fault, and changes nothing.
 //
 // # Cost
 //

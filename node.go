@@ -41,11 +41,11 @@ func Nodes(names ...string) []Node {
 
 // The causes of errors, for errors.Is.
 var (
-	ErrInvalidNode   = errors.New("invalid node")    // an empty name, a weight that is not a positive number, a repeated token
-	ErrDuplicateNode = errors.New("duplicate node")  // a name twice in one call
-	ErrTooManyTokens = errors.New("too many tokens") // more than Options.MaxTokens
-	ErrOptions       = errors.New("invalid options") // an option out of range, or two that contradict each other
-	ErrPlacement     = errors.New("placement failed")
+	ErrInvalidNode   = errors.New("invalid node")     // an empty name, a weight that is not a positive number, a repeated token
+	ErrDuplicateNode = errors.New("duplicate node")   // a name twice in one call
+	ErrTooManyTokens = errors.New("too many tokens")  // more than Options.MaxTokens
+	ErrOptions       = errors.New("invalid options")  // an option out of range, or two that contradict each other
+	ErrPlacement     = errors.New("placement failed") // a Placement returned an error, or named a node that is not there
 )
 
 // NodeError says which node of a call is at fault, and why. [New], [Ring.With] and [Live.Set] report all nodes that are
