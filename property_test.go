@@ -217,12 +217,17 @@ func TestWalksOfLargeRings(t *testing.T) {
 	const n = 1500
 	var nodes []hashring.Node
 	for i := range n {
-		nodes = append(nodes, hashring.Node{Name: fmt.Sprintf("n%04d", i), Zone: fmt.Sprint(i * i % 23)})
+		nodes = append(nodes, hashring.Node{Name: fmt.Sprintf("n%04d", i), Zone: fmt.Sprint(i * i % 37)}) // 19 zones, uneven
 	}
+	nodes[n-1].Tokens = []uint64{1, 2, 4} // met again and again
+	nodes[n-2].Tokens = []uint64{3, 5, 6}
 	r := mustNew(t, nodes, &hashring.Options{VirtualNodes: 2})
 	rng := seeded(t)
-	for range 20 {
+	for try := range 20 {
 		pos := rng.Uint64()
+		if try == 0 {
+			pos = 0
+		}
 		var walk []int
 		met := make(map[int]bool)
 		for _, i := range r.TokensFrom(pos) {

@@ -14,11 +14,8 @@ import "iter"
 func (r *Ring) Replicas(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var w walk
-		for w.start(r, sumOf(r.hash, key)); ; {
-			i, ok := w.next()
-			if !ok || !yield(r.names[i]) {
-				return
-			}
+		w.start(r, sumOf(r.hash, key))
+		for i, ok := w.next(); ok && yield(r.names[i]); i, ok = w.next() {
 		}
 	}
 }
@@ -41,11 +38,8 @@ func (r *Ring) AppendReplicas(dst []string, key string, n int) []string {
 func (r *Ring) WalkAt(pos uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		var w walk
-		for w.start(r, pos); ; {
-			i, ok := w.next()
-			if !ok || !yield(i) {
-				return
-			}
+		w.start(r, pos)
+		for i, ok := w.next(); ok && yield(i); i, ok = w.next() {
 		}
 	}
 }

@@ -131,11 +131,8 @@ func (r *Ring) spread(pos uint64, n int, yield func(node int) bool) {
 
 	round, due := 0, r.zones.wide[0] // due: nodes of this round that are still to be met
 	var w walk
-	for w.start(r, pos); ; {
-		node, ok := w.next()
-		if !ok {
-			return
-		}
+	w.start(r, pos)
+	for node, ok := w.next(); ok; node, ok = w.next() {
 		zone := r.zones.of[node]
 		own := int(rank[zone]) // the node's round
 		rank[zone]++
