@@ -122,7 +122,7 @@ func TestHashNames(t *testing.T) {
 		names[h.Name()] = true
 	}
 	require.Equal(t, "xxh64", hashring.XXH64.Name())
-	require.Equal(t, "BuiltinHash(99)", hashring.BuiltinHash(99).Name())
+	require.Equal(t, "BuiltinHash(6)", (hashring.CRC32 + 1).Name())
 	require.Equal(t, "mine", hashring.NewHash("mine", rawFNV1a).Name())
 }
 
@@ -192,8 +192,10 @@ func TestOwnerBytesDoesNotLendTheKey(t *testing.T) {
 // The panics that are documented, and no others, are for programming errors.
 func TestHashPanics(t *testing.T) {
 	require.Panics(t, func() { hashring.NewHash("x", nil) })
-	require.Panics(t, func() { hashring.BuiltinHash(99).Sum64("x") })
-	_, err := hashring.New(nil, &hashring.Options{Hash: hashring.BuiltinHash(99)})
-	require.ErrorIs(t, err, hashring.ErrOptions)
-	require.ErrorContains(t, err, "BuiltinHash(99)")
+	for _, h := range []hashring.BuiltinHash{hashring.CRC32 + 1, 255} {
+		require.Panics(t, func() { h.Sum64("x") })
+		_, err := hashring.New(nil, &hashring.Options{Hash: h})
+		require.ErrorIs(t, err, hashring.ErrOptions)
+		require.ErrorContains(t, err, h.Name()+" is not a built-in hash")
+	}
 }

@@ -352,4 +352,8 @@ func TestNodeErrorUnwraps(t *testing.T) {
 	err := &hashring.NodeError{Index: 3, Name: "n", Err: fmt.Errorf("%w: why", hashring.ErrInvalidNode)}
 	require.Equal(t, `hashring: node 3 ("n"): invalid node: why`, err.Error())
 	require.True(t, errors.Is(err, hashring.ErrInvalidNode))
+	err.Name = strings.Repeat("x", 64)
+	require.Contains(t, err.Error(), `"`+err.Name+`"`)
+	err.Name += "y" // longer names are cut: they come from outside
+	require.Contains(t, err.Error(), `"`+strings.Repeat("x", 64)+`…"`)
 }
