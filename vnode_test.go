@@ -409,6 +409,8 @@ func TestMaxTokens(t *testing.T) {
 		require.Equal(t, "huge", at.Name)
 		require.Less(t, allocs, 30.0)
 	}
+	_, err = hashring.New([]hashring.Node{{Name: "a", Weight: 1 << 40}}, &hashring.Options{MaxTokens: 1<<30 - 1}) // the largest
+	require.ErrorIs(t, err, hashring.ErrTooManyTokens)
 	_, err = hashring.New(hashring.Nodes("a"), &hashring.Options{VirtualNodes: bits.UintSize, MaxTokens: 1})
 	require.ErrorIs(t, err, hashring.ErrTooManyTokens)
 	for _, bad := range []int{-1, 1 << 30} {
