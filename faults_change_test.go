@@ -23,7 +23,7 @@ func TestFault41_LookupOnAnEmptyRing(t *testing.T) {
 		"the zero Ring":                {},
 		"new of nil":                   faultRing(t, nil),
 		"new of none":                  faultRing(t, &hashring.Options{Hash: hashring.MD5}, []hashring.Node{}...),
-		"emptied":                      faultWithout(t, faultRing(t, nil, hashring.Nodes("a", "b")...), "a", "b"),
+		"emptied":                      mustWithout(t, faultRing(t, nil, hashring.Nodes("a", "b")...), "a", "b"),
 		"of the zero Live":             new(hashring.Live).Load(),
 		"of NewLive(nil)":              hashring.NewLive(nil).Load(),
 		"placed, without nodes":        faultRing(t, table),
@@ -58,11 +58,11 @@ func TestFault41_LookupOnAnEmptyRing(t *testing.T) {
 		require.Contains(t, r.String(), "0 tokens", what)
 		_, ok := r.Node("absent")
 		require.False(t, ok, what)
-		require.Same(t, r, faultWithout(t, r, "absent", ""), what)
-		require.Same(t, r, faultWith(t, r), what)
+		require.Same(t, r, mustWithout(t, r, "absent", ""), what)
+		require.Same(t, r, mustWith(t, r), what)
 		if r.Options().Placement == nil {
 			require.Equal(t, 0, r.Len(), what)
-			owner, ok := faultWith(t, r, hashring.Node{Name: "first"}).Owner("key")
+			owner, ok := mustWith(t, r, hashring.Node{Name: "first"}).Owner("key")
 			require.True(t, ok, what)
 			require.Equal(t, "first", owner, what)
 		}
@@ -114,13 +114,13 @@ func TestFault45_AllWeightsZero(t *testing.T) {
 	}
 	require.Len(t, owners, 2)
 
-	left := faultWithout(t, r, "a") // how a node is drained
+	left := mustWithout(t, r, "a") // how a node is drained
 	for _, key := range keys {
 		owner, ok := left.Owner(key)
 		require.True(t, ok)
 		require.Equal(t, "b", owner)
 	}
-	_, ok := faultWithout(t, left, "b").Owner("key")
+	_, ok := mustWithout(t, left, "b").Owner("key")
 	require.False(t, ok)
 
 	bad := weighted(-1, 1, math.NaN(), math.Inf(1), math.Inf(-1))
@@ -156,8 +156,8 @@ func TestFault46_WeightZeroIsOne(t *testing.T) {
 	require.Equal(t, 160+480, zero.NumTokens())
 	n, _ := zero.Node("a")
 	require.Equal(t, 1.0, n.Weight, "stored as what it means")
-	require.Same(t, one, faultWith(t, one, hashring.Node{Name: "a"}))
-	faultSame(t, one, faultWith(t, faultWith(t, one, hashring.Node{Name: "a", Weight: 2}), hashring.Node{Name: "a"}))
+	require.Same(t, one, mustWith(t, one, hashring.Node{Name: "a"}))
+	faultSame(t, one, mustWith(t, mustWith(t, one, hashring.Node{Name: "a", Weight: 2}), hashring.Node{Name: "a"}))
 }
 
 // Removing the last node, one that is not there, or one twice, panics or builds the ring anew. stratosnet/sds #691,
@@ -241,11 +241,11 @@ func TestFault64_AJoinMovesNothingBetweenOldNodes(t *testing.T) {
 	for n := 2; n <= 20; n++ {
 		joiner := fmt.Sprint("node-", n)
 		joined := faultRing(t, nil, hashring.Nodes(faultNames("node-", n+1)...)...) // anew, with nothing kept of the old one
-		require.True(t, joined.Equal(faultWith(t, r, hashring.Node{Name: joiner})))
+		require.True(t, joined.Equal(mustWith(t, r, hashring.Node{Name: joiner})))
 		moved := faultMoved(t, r, joined, joiner)
 		require.InDelta(t, 1/float64(n+1), moved, 0.4/float64(n+1))
-		require.InDelta(t, faultShares(joined)[joiner], moved, 1e-9, "what moved is what the new node has")
-		require.InDelta(t, moved, faultMoved(t, joined, faultWithout(t, joined, joiner), joiner), 1e-9)
+		require.InDelta(t, shares(joined)[joiner], moved, 1e-9, "what moved is what the new node has")
+		require.InDelta(t, moved, faultMoved(t, joined, mustWithout(t, joined, joiner), joiner), 1e-9)
 		r = joined
 	}
 }
@@ -254,10 +254,10 @@ func TestFault64_AJoinMovesNothingBetweenOldNodes(t *testing.T) {
 // RJ/ketama, 3rd-Eden/node-hashring #53, pda/flexihash #25
 func TestFault65_WeightMovesKeysOnlyToTheNodeRaised(t *testing.T) {
 	before := faultRing(t, nil, hashring.Nodes(faultNames("node-", 10)...)...)
-	after := faultWith(t, before, hashring.Node{Name: "node-4", Weight: 2})
+	after := mustWith(t, before, hashring.Node{Name: "node-4", Weight: 2})
 	moved := faultMoved(t, before, after, "node-4")
 	require.InDelta(t, 2.0/11-1.0/10, moved, 0.03)
-	require.InDelta(t, faultShares(after)["node-4"]-faultShares(before)["node-4"], moved, 1e-9, "none moved away from it")
+	require.InDelta(t, shares(after)["node-4"]-shares(before)["node-4"], moved, 1e-9, "none moved away from it")
 }
 
 // A weight that changes has no effect before a restart. weibocom/nginx-upsync-module #239, grpc/grpc-go #5460
@@ -265,12 +265,12 @@ func TestFault66_WeightTakesEffectAndCanBeTakenBack(t *testing.T) {
 	live := hashring.NewLive(faultRing(t, nil, hashring.Nodes(faultNames("node-", 10)...)...))
 	change, err := live.Add(hashring.Node{Name: "node-3", Weight: 3})
 	require.NoError(t, err)
-	require.InDelta(t, 3.0/12, faultShares(live.Load())["node-3"], 0.04)
+	require.InDelta(t, 3.0/12, shares(live.Load())["node-3"], 0.04)
 	require.NotSame(t, change.Old, change.New)
 	require.Same(t, change.New, live.Load())
 	_, err = live.Add(hashring.Node{Name: "node-3", Weight: 1})
 	require.NoError(t, err)
-	require.InDelta(t, 1.0/10, faultShares(live.Load())["node-3"], 0.03)
+	require.InDelta(t, 1.0/10, shares(live.Load())["node-3"], 0.03)
 	faultSame(t, change.Old, live.Load())
 }
 
@@ -392,7 +392,7 @@ func TestFault70_BufferSharedByCallers(t *testing.T) {
 	if testing.Short() {
 		rounds = 1
 	}
-	for _, h := range faultBuiltins {
+	for _, h := range builtins {
 		r := faultRing(t, &hashring.Options{Hash: h}, hashring.Nodes(faultNames("node-", 10)...)...)
 		keys := make([][]string, 64) // by goroutine
 		want := make([][]string, 64)
@@ -565,13 +565,13 @@ func TestFault75_CostOfAChange(t *testing.T) {
 		opts := &hashring.Options{Hash: faultCountingHash{&names}}
 		r := faultRing(t, opts, hashring.Nodes(faultNames("node-", n)...)...)
 		require.Equal(t, int64(n), names.Swap(0), "New hashes each name once")
-		joined := faultWith(t, r, hashring.Node{Name: "node-new"})
+		joined := mustWith(t, r, hashring.Node{Name: "node-new"})
 		require.Equal(t, int64(1), names.Swap(0), "With hashes the name that is new, and no other")
-		faultWith(t, r, hashring.Node{Name: "node-3", Weight: 2})
+		mustWith(t, r, hashring.Node{Name: "node-3", Weight: 2})
 		require.Equal(t, int64(1), names.Swap(0))
-		faultWith(t, r, hashring.Node{Name: "node-3", Zone: "elsewhere"})
+		mustWith(t, r, hashring.Node{Name: "node-3", Zone: "elsewhere"})
 		require.Zero(t, names.Swap(0), "the tokens stay")
-		left := faultWithout(t, joined, "node-new")
+		left := mustWithout(t, joined, "node-new")
 		require.Zero(t, names.Swap(0), "Without hashes none")
 		faultHeldBy(t, r, left)
 		return cost{

@@ -20,13 +20,13 @@ func TestFault01_RemoveKeepsTheOtherNodesToken(t *testing.T) {
 	both := faultRing(t, opts, a, b)
 	faultHolds(t, both, "10:a 20:a 20:b 30:b")
 
-	left := faultWithout(t, both, "b")
+	left := mustWithout(t, both, "b")
 	faultHolds(t, left, "10:a 20:a")
 	faultSame(t, faultRing(t, opts, a), left)
 	owner, _ := left.Owner("x")
 	require.Equal(t, "a", owner)
 
-	left = faultWithout(t, both, "a")
+	left = mustWithout(t, both, "a")
 	faultHolds(t, left, "20:b 30:b")
 	faultSame(t, faultRing(t, opts, b), left)
 	owner, _ = left.Owner("x")
@@ -37,10 +37,10 @@ func TestFault01_RemoveKeepsTheOtherNodesToken(t *testing.T) {
 func TestFault02_AddThenRemoveRestoresTheRing(t *testing.T) {
 	for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} { // the one that joins loses the tie, and wins it
 		before := faultRing(t, nil, faultAt(names[0], 10, 20))
-		joined := faultWith(t, before, faultAt(names[1], 20, 21))
+		joined := mustWith(t, before, faultAt(names[1], 20, 21))
 		owner, _ := joined.OwnerAt(20)
 		require.Equal(t, "a", owner)
-		faultSame(t, before, faultWithout(t, joined, names[1]))
+		faultSame(t, before, mustWithout(t, joined, names[1]))
 	}
 }
 
@@ -56,12 +56,12 @@ func TestFault03_OrderOfAdding(t *testing.T) {
 		faultSame(t, want, faultRing(t, nil, order...))
 		one := faultRing(t, nil)
 		for _, n := range order {
-			one = faultWith(t, one, n)
+			one = mustWith(t, one, n)
 		}
 		faultSame(t, want, one)
-		faultSame(t, want, faultWith(t, faultRing(t, nil, order[0]), order[1:]...))
-		faultSame(t, want, faultWith(t, faultRing(t, nil, order[1:]...), order[0]))
-		faultSame(t, want, faultWith(t, faultWithout(t, want, order[0].Name, order[1].Name), order[1], order[0]))
+		faultSame(t, want, mustWith(t, faultRing(t, nil, order[0]), order[1:]...))
+		faultSame(t, want, mustWith(t, faultRing(t, nil, order[1:]...), order[0]))
+		faultSame(t, want, mustWith(t, mustWithout(t, want, order[0].Name, order[1].Name), order[1], order[0]))
 	}
 }
 
@@ -93,12 +93,12 @@ func TestFault04_RemoveAfterARealCollision(t *testing.T) {
 			require.Equal(t, order[0], owner)
 
 			for i := range 2 {
-				one := faultWithout(t, both, order[i])
+				one := mustWithout(t, both, order[i])
 				require.Equal(t, 160, one.NumTokens())
 				faultSame(t, faultRing(t, opts, hashring.Node{Name: order[1-i]}), one)
 				owner, _ := one.OwnerAt(pair.point << 32)
 				require.Equal(t, order[1-i], owner)
-				none := faultWithout(t, one, order[1-i])
+				none := mustWithout(t, one, order[1-i])
 				require.Zero(t, none.NumTokens())
 				faultSame(t, faultRing(t, opts), none)
 			}
@@ -111,10 +111,10 @@ func TestFault04_RemoveAfterARealCollision(t *testing.T) {
 func TestFault05_TreeOfPoints(t *testing.T) {
 	a, b := faultAt("a", 7), faultAt("b", 7, 9)
 	for _, order := range faultOrders(a, b) {
-		r := faultWith(t, faultWith(t, faultRing(t, nil), order[0]), order[1])
+		r := mustWith(t, mustWith(t, faultRing(t, nil), order[0]), order[1])
 		faultHolds(t, r, "7:a 7:b 9:b")
-		faultHolds(t, faultWithout(t, r, "b"), "7:a")
-		faultHolds(t, faultWithout(t, r, "a"), "7:b 9:b")
+		faultHolds(t, mustWithout(t, r, "b"), "7:a")
+		faultHolds(t, mustWithout(t, r, "a"), "7:b 9:b")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestFault07_EveryTokenCollides(t *testing.T) {
 	require.Equal(t, 300, r.NumTokens())
 	requireAll(r, "a", "b", "c")
 	requireAll(faultRing(t, opts, hashring.Nodes("c", "a", "b")...), "c", "a", "b") // the one emitted first owns
-	requireAll(faultWithout(t, r, "a"), "b", "c")
+	requireAll(mustWithout(t, r, "a"), "b", "c")
 }
 
 // faultFailing is a Placement that fails when there is a node called "bad".
@@ -242,7 +242,7 @@ func TestFault08_SixteenBitsForAThousandNodes(t *testing.T) {
 			}
 		}
 		grown := faultRing(t, opts, hashring.Nodes(names[:n/2]...)...)
-		faultHeldBy(t, r, faultWith(t, grown, hashring.Nodes(names[n/2:]...)...))
+		faultHeldBy(t, r, mustWith(t, grown, hashring.Nodes(names[n/2:]...)...))
 	}
 }
 
@@ -260,12 +260,12 @@ func TestFault09_ProbingForTheNextFreePoint(t *testing.T) {
 	for _, order := range faultOrders(a, b, c) {
 		r := faultRing(t, nil)
 		for _, n := range order {
-			r = faultWith(t, r, n)
+			r = mustWith(t, r, n)
 		}
 		faultHolds(t, r, "5:a 5:b 6:c")
-		left := faultWithout(t, r, "a")
+		left := mustWithout(t, r, "a")
 		faultHolds(t, left, "5:b 6:c")
-		faultSame(t, r, faultWith(t, left, a))
+		faultSame(t, r, mustWith(t, left, a))
 	}
 }
 
@@ -290,7 +290,7 @@ func TestFault11_LastInsertWins(t *testing.T) {
 	for _, order := range faultOrders(hashring.Nodes("Ba", "Bb", "Bc")...) {
 		faultSame(t, want, faultRing(t, opts, order...))
 	}
-	shares := faultShares(want) // names with one sum have tokens of their own
+	shares := shares(want) // names with one sum have tokens of their own
 	for _, name := range []string{"Ba", "Bb", "Bc"} {
 		require.InDelta(t, 1.0/3, shares[name], 0.15, name)
 	}
@@ -377,7 +377,7 @@ func TestFault16_OrderWithoutCollisions(t *testing.T) {
 	slices.Reverse(backward)
 	r, s := faultRing(t, nil), faultRing(t, nil)
 	for i := range forward {
-		r, s = faultWith(t, r, forward[i]), faultWith(t, s, backward[i])
+		r, s = mustWith(t, r, forward[i]), mustWith(t, s, backward[i])
 	}
 	faultSame(t, r, s)
 	faultSame(t, faultRing(t, nil, forward...), s)
@@ -404,7 +404,7 @@ func TestFault17_LateInTheListHasLess(t *testing.T) {
 	want := faultRing(t, opts, hashring.Nodes(names...)...)
 	require.Equal(t, n*100, want.NumTokens())
 	last := 0.0
-	shares := faultShares(want)
+	shares := shares(want)
 	for _, name := range names[n-n/10:] {
 		last += shares[name]
 	}

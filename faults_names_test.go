@@ -70,7 +70,7 @@ func TestFault21_VolatileDataInTheIdentity(t *testing.T) {
 	before := faultRing(t, nil,
 		hashring.Node{Name: "n1", Label: "10.0.0.1:80?started=1700000000", Zone: "east"},
 		hashring.Node{Name: "n2"}, hashring.Node{Name: "n3"})
-	after := faultWith(t, before, hashring.Node{Name: "n1", Label: "10.9.9.9:81?started=1800000000", Zone: "west"})
+	after := mustWith(t, before, hashring.Node{Name: "n1", Label: "10.9.9.9:81?started=1800000000", Zone: "west"})
 	require.Equal(t, faultTokens(before), faultTokens(after))
 	require.Zero(t, faultMoved(t, before, after, ""))
 	restarted := faultRing(t, nil, // as all other processes build it
@@ -96,7 +96,7 @@ func TestFault22_IdentityOfAnObject(t *testing.T) {
 	}
 	r, s := faultRing(t, nil, build()...), faultRing(t, nil, build()...)
 	faultSame(t, r, s)
-	require.Same(t, r, faultWith(t, r, build()...), "the same nodes, in other memory, change nothing")
+	require.Same(t, r, mustWith(t, r, build()...), "the same nodes, in other memory, change nothing")
 }
 
 // One server under two names ("localhost" and its host name) is two to the ring. petergoldstein/dalli #318
@@ -121,21 +121,21 @@ func TestFault24_CaseAndBlanks(t *testing.T) {
 	}
 	r := faultRing(t, nil, hashring.Nodes(names...)...)
 	require.Equal(t, len(names), r.Len())
-	shares := faultShares(r)
+	shares := shares(r)
 	require.ElementsMatch(t, names, slices.Collect(maps.Keys(shares)))
 	for _, name := range names {
 		require.InDelta(t, 0.1, shares[name], 0.04, "%q", name)
 		n, ok := r.Node(name)
 		require.True(t, ok, "%q", name)
 		require.Equal(t, name, n.Name)
-		left := faultWithout(t, r, name)
+		left := mustWithout(t, r, name)
 		require.Equal(t, len(names)-1, left.Len(), "%q", name)
 		_, ok = left.Node(name)
 		require.False(t, ok, "%q", name)
 	}
 	_, ok := r.Node("NODE1")
 	require.False(t, ok)
-	require.Same(t, r, faultWithout(t, r, "NODE1", "node1  ", "n\u00d6de1", ""))
+	require.Same(t, r, mustWithout(t, r, "NODE1", "node1  ", "n\u00d6de1", ""))
 
 	live := hashring.NewLive(nil)
 	for _, name := range names { // one after the other is a change, of all keys
@@ -172,7 +172,7 @@ func TestFault26_PlaceInTheListIsTheIdentity(t *testing.T) {
 func TestFault28_IPv6(t *testing.T) {
 	names := []string{"[2001:db8::1]:80", "2001:db8::1:80", "[fe80::1%eth0]:80", "::1"}
 	r := faultRing(t, nil, hashring.Nodes(names...)...)
-	shares := faultShares(r)
+	shares := shares(r)
 	require.Len(t, shares, 4)
 	for _, name := range names {
 		require.InDelta(t, 0.25, shares[name], 0.08, name)

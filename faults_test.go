@@ -46,10 +46,7 @@ func (faultTable) Name() string              { return "table" }
 func (h faultTable) Sum64(key string) uint64 { return h[key] }
 
 // faultHash is a hash that is any function, as it is.
-type faultHash func(key string) uint64
-
-func (faultHash) Name() string              { return "stub" }
-func (h faultHash) Sum64(key string) uint64 { return h(key) }
+func faultHash(sum func(key string) uint64) hashring.Hash { return rawHash{"stub", sum} }
 
 // faultPlacement gives the node of each name the tokens in the table, in the order of the list.
 type faultPlacement map[string][]uint64
@@ -113,23 +110,7 @@ func faultAt(name string, tokens ...uint64) hashring.Node {
 
 func faultRing(t *testing.T, opts *hashring.Options, nodes ...hashring.Node) *hashring.Ring {
 	t.Helper()
-	r, err := hashring.New(nodes, opts)
-	require.NoError(t, err)
-	return r
-}
-
-func faultWith(t *testing.T, r *hashring.Ring, nodes ...hashring.Node) *hashring.Ring {
-	t.Helper()
-	r, err := r.With(nodes...)
-	require.NoError(t, err)
-	return r
-}
-
-func faultWithout(t *testing.T, r *hashring.Ring, names ...string) *hashring.Ring {
-	t.Helper()
-	r, err := r.Without(names...)
-	require.NoError(t, err)
-	return r
+	return mustNew(t, nodes, opts)
 }
 
 // faultNames returns n names: prefix and a number.
@@ -142,16 +123,14 @@ func faultNames(prefix string, n int) []string {
 }
 
 // faultOrders returns all orders of nodes.
-func faultOrders(nodes ...hashring.Node) [][]hashring.Node {
-	if len(nodes) < 2 {
-		return [][]hashring.Node{nodes}
-	}
-	var all [][]hashring.Node
-	for i := range nodes {
-		for _, rest := range faultOrders(slices.Concat(nodes[:i], nodes[i+1:])...) {
-			all = append(all, append([]hashring.Node{nodes[i]}, rest...))
+func faultOrders(nodes ...hashring.Node) (all [][]hashring.Node) {
+	permutations(len(nodes), func(order []int) {
+		var list []hashring.Node
+		for _, i := range order {
+			list = append(list, nodes[i])
 		}
-	}
+		all = append(all, list)
+	})
 	return all
 }
 
@@ -225,35 +204,8 @@ func faultSame(t *testing.T, want, got *hashring.Ring) {
 // the circle that moves.
 func faultMoved(t *testing.T, before, after *hashring.Ring, name string) float64 {
 	t.Helper()
-	var ends []uint64
-	for _, token := range slices.Concat(faultTokens(before), faultTokens(after)) {
-		ends = append(ends, token.pos)
-	}
-	slices.Sort(ends)
-	ends = slices.Compact(ends)
-	moved, last := 0.0, ends[len(ends)-1]
-	for _, end := range ends { // all positions in (last, end] have one owner before, and one after
-		a, _ := before.OwnerAt(end)
-		b, _ := after.OwnerAt(end)
-		if a != b {
-			moved += float64(end-last) / (1 << 64)
-			if a != name && b != name {
-				require.Failf(t, "a key moved between two other nodes", "position %d from %s to %s", end, a, b)
-			}
-		}
-		last = end
-	}
-	return moved
-}
-
-// faultShares returns the part of the circle that each node owns.
-func faultShares(r *hashring.Ring) map[string]float64 {
-	shares, tokens := make(map[string]float64), faultTokens(r)
-	for i, token := range tokens {
-		last := tokens[(i+len(tokens)-1)%len(tokens)]
-		shares[token.node] += float64(token.pos-last.pos) / (1 << 64)
-	}
-	return shares
+	requireOnlyTouchedMove(t, before, after, map[string]bool{name: true})
+	return movedShare(before, after)
 }
 
 // faultPeaks returns the largest and the smallest of n loads, divided by their mean. A node that is not in loads has none.
@@ -272,10 +224,6 @@ func faultPeaks[T int | float64](loads map[string]T, n int) (peak, low float64) 
 
 // faultFold makes one number of many, in their order: a bijection of each.
 func faultFold(acc, x uint64) uint64 { return acc*0x100000001b3 + x }
-
-var faultBuiltins = []hashring.BuiltinHash{
-	hashring.XXH64, hashring.Murmur3, hashring.FNV1a, hashring.SHA256, hashring.MD5, hashring.CRC32,
-}
 
 // A hash of the smallest signed number has no absolute value, so the index is negative: a panic or no owner.
 // apache/rocketmq #2421, akka/akka-core #25034, Netflix/atlas #515, netease-im/camellia #487, apache/storm #5316
@@ -357,8 +305,8 @@ func TestFault51_SumOfWeightsThatWraps(t *testing.T) {
 	require.ErrorIs(t, err, hashring.ErrTooManyTokens, "the ring is full")
 	_, err = r.With(hashring.Node{Name: "n3", Weight: 4})
 	require.ErrorIs(t, err, hashring.ErrTooManyTokens)
-	require.Equal(t, 10, faultWith(t, r, hashring.Node{Name: "n3", Weight: 1}).NumTokens())
-	require.Equal(t, 12, faultWith(t, r, hashring.Node{Name: "n3", Weight: 2}, hashring.Node{Name: "n4", Weight: 1},
+	require.Equal(t, 10, mustWith(t, r, hashring.Node{Name: "n3", Weight: 1}).NumTokens())
+	require.Equal(t, 12, mustWith(t, r, hashring.Node{Name: "n3", Weight: 2}, hashring.Node{Name: "n4", Weight: 1},
 		hashring.Node{Name: "n2", Weight: 3}).NumTokens())
 }
 
@@ -468,7 +416,7 @@ func TestFault55_BitsThatAreAlwaysZero(t *testing.T) {
 		slices.Sort(at)
 		require.Greater(t, len(slices.Compact(at)), n*999/1000, what)
 	}
-	for _, h := range faultBuiltins {
+	for _, h := range builtins {
 		at := make([]uint64, n)
 		for i, key := range keys {
 			at[i] = h.Sum64(key)
@@ -565,9 +513,9 @@ func TestFault59_SkewOfNamesThatDifferInOneDigit(t *testing.T) {
 		names[i] = fmt.Sprintf("cache-%d.example:7000", i)
 	}
 	keys := faultNames("item-", 20_000)
-	for _, h := range faultBuiltins {
+	for _, h := range builtins {
 		r := faultRing(t, &hashring.Options{Hash: h}, hashring.Nodes(names...)...)
-		peak, low := faultPeaks(faultShares(r), len(names))
+		peak, low := faultPeaks(shares(r), len(names))
 		require.Less(t, peak, 1.30, "%s: 4 standard deviations of a share", h.Name())
 		require.Greater(t, low, 0.70, "%s: 4 standard deviations of a share", h.Name())
 
@@ -639,7 +587,7 @@ func TestFault61_NodesThatNeverGetAKey(t *testing.T) {
 		}
 	}
 	if !testing.Short() {
-		peak, low := faultPeaks(faultShares(faultRing(t, nil, hashring.Nodes(faultNames("node-", 5_000)...)...)), 5_000)
+		peak, low := faultPeaks(shares(faultRing(t, nil, hashring.Nodes(faultNames("node-", 5_000)...)...)), 5_000)
 		require.Less(t, peak, 1.5)
 		require.Greater(t, low, 0.5)
 	}

@@ -53,7 +53,7 @@ func TestFault29_EndsOfTheBinarySearch(t *testing.T) {
 		nodes = append(nodes, faultAt(fmt.Sprintf("%03d", i), 1<<40+3*i, 1<<62+3*i, top-3*i))
 	}
 	r := faultRing(t, nil, nodes...)
-	for _, r := range []*hashring.Ring{r, faultWith(t, faultRing(t, nil, nodes[:50]...), nodes[50:]...)} {
+	for _, r := range []*hashring.Ring{r, mustWith(t, faultRing(t, nil, nodes[:50]...), nodes[50:]...)} {
 		tokens := faultTokens(r)
 		require.Len(t, tokens, 300)
 		for i, token := range tokens {
@@ -114,7 +114,7 @@ func TestFault31_WalkThatNeverEnds(t *testing.T) {
 	_, err := hashring.New([]hashring.Node{a, b, b}, nil)
 	require.ErrorIs(t, err, hashring.ErrDuplicateNode)
 
-	r := faultWith(t, faultRing(t, nil, a, b), b)
+	r := mustWith(t, faultRing(t, nil, a, b), b)
 	require.Equal(t, 2, r.Len())
 	for pos := uint64(0); pos <= 60; pos += 5 { // every place to start from
 		require.ElementsMatch(t, []int{0, 1}, r.AppendReplicasAt(nil, pos, 3), "from %d", pos)
@@ -337,7 +337,7 @@ func TestFault40_OneJoinChangesMoreThanOneReplica(t *testing.T) {
 	}
 	before := faultRing(t, nil, nodes...)
 	for _, joiner := range []hashring.Node{{Name: "node-12", Zone: "zone-0"}, {Name: "node-12", Zone: "zone-3"}, {Name: "node-12"}} {
-		after := faultWith(t, before, joiner)
+		after := mustWith(t, before, joiner)
 		var was, is [rf]string
 		changed := 0
 		for i := range keys {

@@ -15,8 +15,8 @@ import (
 // are taken to place keys alike, so a function that is changed, or is given another seed, needs another name.
 //
 // Sum64 must be pure (the same result for the same key, be it empty, in every process, for ever), safe for concurrent
-// use, and must not retain its argument. Its results should be spread evenly over 64 bits; [NewHash] makes any function do that. A
-// type of your own that implements Hash is used as it is, which is what agreement with a foreign system needs.
+// use, and must not retain its argument. Its results should be spread evenly over 64 bits; [NewHash] makes any function
+// do that. A type of your own that implements Hash is used as it is, which is what agreement with a foreign system needs.
 type Hash interface {
 	Name() string
 	Sum64(key string) uint64

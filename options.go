@@ -63,7 +63,8 @@ func (o Options) withDefaults() (Options, Hash, error) {
 		}
 	}
 	switch h := hash.(type) {
-	case nil:
+	case nil: // neither is given
+		o.Hash = XXH64
 	case BuiltinHash:
 		if int(h) >= len(builtinNames) {
 			fail("%s is not a built-in hash", h.Name())
@@ -75,9 +76,6 @@ func (o Options) withDefaults() (Options, Hash, error) {
 		if hash.Name() == "" {
 			fail("the Hash has no name")
 		}
-	}
-	if o.Hash == nil && (o.Placement == nil || o.Placement.Hash() == nil) {
-		o.Hash = XXH64
 	}
 	return o, hash, p.err()
 }

@@ -9,8 +9,9 @@ import "math/bits"
 //	tokens    5, 9             24                             sentinel
 //	index       0       2       2       3       3       3       3
 //
-// The first token at or after a position is in the position's bucket, or is the first of those behind it. Tokens of hashed nodes are spread evenly, so a bucket holds half a token on average and the search
-// is a step or two. Tokens that crowd in a bucket, as explicit ones may, are searched by halves.
+// The first token at or after a position is in the position's bucket, or is the first of those behind it. Tokens of
+// hashed nodes are spread evenly, so a bucket holds half a token on average and the search is a step or two. Tokens that
+// crowd in a bucket, as explicit ones may, are searched by halves.
 //
 // The sentinel is the largest position, behind all tokens, and is owned like the smallest token. So the search needs no
 // test for the end, and going round is no special case:

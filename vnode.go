@@ -9,8 +9,8 @@ import (
 )
 
 // Placement decides the tokens of a whole set of nodes. It sees the set, not one node, because some rules scale every
-// node by the total weight, and the order given, because some depend on it. Package compat has the rules of programs
-// that people already run; a ring that has to agree with none of them needs no Placement.
+// node by the total weight, and the order given, because some depend on it. It is for agreement with programs that people
+// already run; a ring that has to agree with none of them needs no Placement.
 type Placement interface {
 	// Name is that of the rule with its parameters, as in "ketama". It is part of the ring's identity and not empty.
 	Name() string
@@ -25,7 +25,7 @@ type Placement interface {
 	Place(nodes []Node, emit func(node int, token uint64) bool) error
 }
 
-// nativeRule names the rule of this file. What the rule yields never changes: testdata/native holds what it must.
+// nativeRule names the rule of this file. What the rule yields never changes: testdata/native.json holds what it must.
 //
 // A node of weight w has n = max(1, round(VirtualNodes*w)) tokens. They are the first n outputs of SplitMix64 seeded by
 // the node's name: K hash functions a node, at the price of one. So a weight that rises or falls adds or drops tokens
