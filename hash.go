@@ -46,6 +46,16 @@ func (h BuiltinHash) Name() string {
 	return builtinNames[h]
 }
 
+// HashNamed returns the built-in hash that has the given name.
+func HashNamed(name string) (h BuiltinHash, ok bool) {
+	for i, n := range builtinNames {
+		if n == name {
+			return BuiltinHash(i), true
+		}
+	}
+	return 0, false
+}
+
 // Sum64 returns the hash of key. It panics if h is none of the constants; [New] refuses such a hash with [ErrOptions].
 func (h BuiltinHash) Sum64(key string) uint64 {
 	return h.sum(unsafe.Slice(unsafe.StringData(key), len(key)))

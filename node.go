@@ -41,11 +41,14 @@ func Nodes(names ...string) []Node {
 
 // The causes of errors, for errors.Is.
 var (
-	ErrInvalidNode   = errors.New("invalid node")     // an empty name, a weight that is not a positive number, a repeated token
-	ErrDuplicateNode = errors.New("duplicate node")   // a name twice in one call
-	ErrTooManyTokens = errors.New("too many tokens")  // more than Options.MaxTokens
-	ErrOptions       = errors.New("invalid options")  // an option out of range, or two that contradict each other
-	ErrPlacement     = errors.New("placement failed") // a Placement returned an error, or named a node that is not there
+	ErrInvalidNode   = errors.New("invalid node")      // an empty name, a weight that is not a positive number, a repeated token
+	ErrDuplicateNode = errors.New("duplicate node")    // a name twice in one call
+	ErrTooManyTokens = errors.New("too many tokens")   // more than Options.MaxTokens
+	ErrOptions       = errors.New("invalid options")   // an option out of range, or two that contradict each other
+	ErrHash          = errors.New("wrong hash")        // two rings place keys differently, or a ring's hash is not at hand
+	ErrPlacement     = errors.New("placement failed")  // a Placement returned an error, named a node that is not there, or is not at hand
+	ErrFormat        = errors.New("invalid format")    // what is to be decoded is not the encoding of a ring
+	ErrFingerprint   = errors.New("wrong fingerprint") // a decoded ring is not the one that was encoded
 )
 
 // NodeError says which node of a call is at fault, and why. [New], [Ring.With] and [Live.Set] report all nodes that are

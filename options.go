@@ -1,6 +1,10 @@
 package hashring
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
 
 // Options says how a ring places keys and nodes. The zero value is the default. All but MaxTokens are part of the
 // ring's identity: rings that have to agree need the same.
@@ -23,6 +27,7 @@ type Options struct {
 
 const (
 	defaultVirtualNodes = 160
+	maxVirtualNodes     = math.MaxInt32 // an int on every architecture
 	defaultMaxTokens    = 1 << 24
 	maxMaxTokens        = 1<<30 - 1 // the index has two entries a token, counted in 32 bits
 )
@@ -33,8 +38,8 @@ func (o Options) withDefaults() (Options, Hash, error) {
 	fail := func(format string, args ...any) {
 		p.add(fmt.Errorf("hashring: %w: %s", ErrOptions, fmt.Sprintf(format, args...)))
 	}
-	if o.VirtualNodes < 0 {
-		fail("VirtualNodes is %d", o.VirtualNodes)
+	if o.VirtualNodes < 0 || o.VirtualNodes > maxVirtualNodes {
+		fail("VirtualNodes is %d, not between 0 and %d", o.VirtualNodes, maxVirtualNodes)
 	}
 	if o.MaxTokens < 0 || o.MaxTokens > maxMaxTokens {
 		fail("MaxTokens is %d, not between 0 and %d", o.MaxTokens, maxMaxTokens)
@@ -49,8 +54,11 @@ func (o Options) withDefaults() (Options, Hash, error) {
 		}
 	} else {
 		name := o.Placement.Name()
-		if name == "" {
-			fail("the Placement has no name")
+		if name == nativeRule {
+			fail("the Placement is called %s, as the native rule is", name)
+		}
+		if name == "" || !utf8.ValidString(name) {
+			fail("the Placement is called %q: it needs a name in UTF-8", name)
 		}
 		if o.VirtualNodes > 0 {
 			fail("VirtualNodes is %d, but placement %s decides the tokens of a node", o.VirtualNodes, name)
@@ -73,8 +81,8 @@ func (o Options) withDefaults() (Options, Hash, error) {
 			hash = nil
 		}
 	default:
-		if hash.Name() == "" {
-			fail("the Hash has no name")
+		if name := hash.Name(); name == "" || !utf8.ValidString(name) {
+			fail("the Hash is called %q: it needs a name in UTF-8", name)
 		}
 	}
 	return o, hash, p.err()

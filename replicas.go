@@ -57,6 +57,23 @@ func (r *Ring) AppendReplicasAt(dst []int, pos uint64, n int) []int {
 	return dst
 }
 
+// Policy says which replicas a key has: the first N of [Ring.Replicas], or of [Ring.Spread]. An N below 1 stands for 1,
+// so the zero Policy is the owner alone.
+type Policy struct {
+	N      int
+	Spread bool
+}
+
+func (p Policy) n() int { return max(1, p.N) }
+
+// append appends the replicas of key in r to dst.
+func (p Policy) append(dst []string, r *Ring, key string) []string {
+	if p.Spread {
+		return r.AppendSpread(dst, key, p.n())
+	}
+	return r.AppendReplicas(dst, key, p.n())
+}
+
 // walk is a walk over the distinct nodes clockwise from a position.
 type walk struct {
 	owners []uint32 // of the ring's tokens

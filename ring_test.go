@@ -137,10 +137,13 @@ func TestErrorsAreCollected(t *testing.T) {
 func TestOptionErrors(t *testing.T) {
 	unnamed := hashring.NewHash("", rawFNV1a)
 	for says, opts := range map[string]hashring.Options{
-		"the Hash has no name":               {Hash: unnamed},
+		`the Hash is called ""`:              {Hash: unnamed},
+		`the Hash is called "\xff"`:          {Hash: hashring.NewHash("\xff", rawFNV1a)},
 		"VirtualNodes is -1":                 {VirtualNodes: -1},
 		"MaxTokens is -1":                    {MaxTokens: -1},
-		"the Placement has no name":          {Placement: nameless{}},
+		`the Placement is called ""`:         {Placement: named{}},
+		`the Placement is called "\xff"`:     {Placement: named{name: "\xff"}},
+		"the Placement is called native/1":   {Placement: named{name: "native/1"}},
 		"VirtualNodes is 160, but placement": {Placement: listed{}, VirtualNodes: 160},
 		"Hash is md5, but placement listed":  {Placement: listed{hash: hashring.XXH64}, Hash: hashring.MD5},
 		"BuiltinHash(77)":                    {Placement: listed{hash: hashring.BuiltinHash(77)}},
@@ -154,9 +157,13 @@ func TestOptionErrors(t *testing.T) {
 	require.Len(t, strings.Split(err.Error(), "\n"), 3, "all at once")
 }
 
-type nameless struct{ listed }
+// named is a Placement with any name.
+type named struct {
+	listed
+	name string
+}
 
-func (nameless) Name() string { return "" }
+func (p named) Name() string { return p.name }
 
 // What Options returns is what New takes, and gives the same ring.
 func TestOptionsRoundTrip(t *testing.T) {

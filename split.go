@@ -1,0 +1,45 @@
+package hashring
+
+// A range ring is one whose nodes carry explicit tokens, one or a few each, that someone chose: an operator, or the
+// functions of this file. A node that joins takes (After, token] of one range, the first half of it, and when it leaves
+// its range goes to the next node clockwise. (It is the mirror image of rings in which a node owns [start, end).)
+//
+//	before        a ───────────────── b        b owns (a, b]
+//	after         a ─────── new ───── b        new owns (a, new], b keeps (new, b]
+
+// SplitLargest returns the token that halves the largest range of the ring: for Node.Tokens of a node that joins. The
+// ranges here are those of single tokens, since a node with the returned token takes all that lies between it and the
+// token before. Of equal ones it is the first from position 0 on. ok is false if the ring has no tokens. It costs O(T).
+func (r *Ring) SplitLargest() (token uint64, ok bool) {
+	return r.split(func(uint32) bool { return true })
+}
+
+// SplitLargestOf is [Ring.SplitLargest] among the ranges of the node called name: the busiest, perhaps. ok is false if it
+// owns no range of two positions or more.
+func (r *Ring) SplitLargestOf(name string) (token uint64, ok bool) {
+	node, ok := r.find(name)
+	if !ok {
+		return 0, false
+	}
+	return r.split(func(owner uint32) bool { return owner == uint32(node) })
+}
+
+// split returns the middle of the largest range of a token whose owner is one of those asked for.
+func (r *Ring) split(of func(owner uint32) bool) (token uint64, ok bool) {
+	n := r.NumTokens()
+	if n == 0 {
+		return 0, false
+	}
+	var most uint64 // what the range has beyond its first position
+	after := r.tokens[n-1]
+	for i, t := range r.tokens[:n] {
+		if i > 0 && t == after {
+			continue // the arc of an equal token is empty
+		}
+		if more := t - after - 1; of(r.owners[i]) && more > most { // 2^64-1 for the whole circle
+			most, token = more, after+1+more/2
+		}
+		after = t
+	}
+	return token, most > 0
+}
