@@ -46,6 +46,7 @@ fuzz:
 # The vectors are frozen: an independent implementation must still write the same.
 vectors:
 	python3 testdata/make.py
+	python3 testdata/decode.py
 	git diff --exit-code testdata
 
 # The program in README.md, pasted into an empty module, prints what README.md says it prints.

@@ -118,7 +118,7 @@ func Decode(data []byte, opts *Options) (*Ring, error) {
 		return nil, formatError("it does not begin as the encoding of a ring does")
 	}
 	d := decoder{rest: rest}
-	s := saved{hash: d.text(), placement: d.text(), virtualNodes: d.count(maxVirtualNodes)}
+	s := saved{hash: d.text(), placement: d.text(), virtualNodes: d.count(math.MaxInt)}
 	for left := d.count(len(d.rest) / minNodeSize); left > 0 && d.err == nil; left-- {
 		s.nodes = append(s.nodes, d.node())
 	}

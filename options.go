@@ -2,7 +2,6 @@ package hashring
 
 import (
 	"fmt"
-	"math"
 	"unicode/utf8"
 )
 
@@ -27,7 +26,6 @@ type Options struct {
 
 const (
 	defaultVirtualNodes = 160
-	maxVirtualNodes     = math.MaxInt32 // an int on every architecture
 	defaultMaxTokens    = 1 << 24
 	maxMaxTokens        = 1<<30 - 1 // the index has two entries a token, counted in 32 bits
 )
@@ -38,8 +36,8 @@ func (o Options) withDefaults() (Options, Hash, error) {
 	fail := func(format string, args ...any) {
 		p.add(fmt.Errorf("hashring: %w: %s", ErrOptions, fmt.Sprintf(format, args...)))
 	}
-	if o.VirtualNodes < 0 || o.VirtualNodes > maxVirtualNodes {
-		fail("VirtualNodes is %d, not between 0 and %d", o.VirtualNodes, maxVirtualNodes)
+	if o.VirtualNodes < 0 {
+		fail("VirtualNodes is %d", o.VirtualNodes)
 	}
 	if o.MaxTokens < 0 || o.MaxTokens > maxMaxTokens {
 		fail("MaxTokens is %d, not between 0 and %d", o.MaxTokens, maxMaxTokens)

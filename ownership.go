@@ -125,7 +125,7 @@ func (r *Ring) Ownership(p Policy) Ownership {
 		o.Zones = append(o.Zones, *z)
 	}
 	slices.SortFunc(o.Zones, func(a, b ZoneShare) int { return strings.Compare(a.Zone, b.Zone) })
-	o.Owned = balance(o.Nodes, 1, NodeShare.Owned)
+	o.Owned = balance(o.Nodes, min(1, ranks), NodeShare.Owned)
 	o.Held = balance(o.Nodes, ranks, NodeShare.Held)
 	o.Theory = theory(o.Nodes, len(tokens))
 	return o
@@ -169,7 +169,7 @@ func square(x float64) float64 { return x * x }
 
 // VirtualNodesFor returns how many virtual nodes keep the peak, which is the largest share of a node divided by the
 // mean, at or below peak for so many nodes of equal weight, with a probability of at least confidence. For 100 nodes, a
-// peak of 1.25 and a confidence of 0.999999 it is 685.
+// peak of 1.25 and a confidence of 0.999999 it is 686.
 //
 // It is V = ln(nodes / (1-confidence)) / (peak - 1 - ln(peak)), rounded up: the Chernoff bound of the gamma
 // distribution with mean 1 and shape V, below which a node's share lies in convex order, over all nodes. It is on the

@@ -216,5 +216,6 @@ def write_native():
         f.write("\n")
 
 
-write_hashes()
-write_native()
+if __name__ == "__main__":
+    write_hashes()
+    write_native()
