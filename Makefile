@@ -41,7 +41,7 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
 
 fuzz:
-	for target in FuzzChanges FuzzNew; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
+	for target in FuzzChanges FuzzNew FuzzDecode FuzzDecodeJSON; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
 
 # The vectors are frozen: an independent implementation must still write the same.
 vectors:

@@ -29,6 +29,8 @@ func TestNoAllocs(t *testing.T) {
 		for _, h := range builtins {
 			r := mustNew(t, zoned(size.nodes, size.zones), &hashring.Options{Hash: h, VirtualNodes: 10})
 			l := hashring.NewLive(r)
+			tr := hashring.Transition{Old: r, New: mustWithout(t, r, "node-0"), Policy: hashring.Policy{N: 3}}
+			zoned := hashring.Transition{Old: tr.Old, New: tr.New, Policy: hashring.Policy{N: 3, Spread: true}}
 			pos := r.Position(key)
 			for name, f := range map[string]func(){
 				"Owner":            func() { o, _ := r.Owner(key); sink += len(o) },
@@ -44,8 +46,17 @@ func TestNoAllocs(t *testing.T) {
 				"AppendReplicasAt": func() { sink += len(r.AppendReplicasAt(idx[:0], pos, 16)) },
 				"AppendSpread":     func() { sink += len(r.AppendSpread(names[:0], key, 3)) },
 				"AppendSpreadAt":   func() { sink += len(r.AppendSpreadAt(idx[:0], pos, 3)) },
-				"Live.Load":        func() { sink += l.Load().Len() },
-				"Live.Owner":       func() { o, _ := l.Owner(key); sink += len(o) },
+				"AppendRead":       func() { sink += len(tr.AppendRead(names[:0], key)) },
+				"AppendWrite":      func() { sink += len(tr.AppendWrite(names[:0], key)) },
+				"AppendPending":    func() { sink += len(tr.AppendPending(names[:0], key)) },
+				"AppendLeaving":    func() { sink += len(zoned.AppendLeaving(names[:0], key)) },
+				"Ranges": func() {
+					for a := range r.Ranges("node-0") {
+						sink += int(a.After)
+					}
+				},
+				"Live.Load":  func() { sink += l.Load().Len() },
+				"Live.Owner": func() { o, _ := l.Owner(key); sink += len(o) },
 				"a key on the stack, in bytes": func() {
 					var buf [24]byte
 					o, _ := r.OwnerBytes(strconv.AppendInt(buf[:0], int64(sink), 10))

@@ -28,7 +28,14 @@
 //     [Ring.Spread] is the same across failure domains.
 //   - [Ring.OwnerBytes] takes a key in bytes, [Ring.OwnerAt] its position. Methods that end in At work on positions, and
 //     on indexes of nodes where those with keys give names.
-//   - [NewHash] makes a hash of any function, [Placement] gives tokens by any rule.
+//   - [NewHash] makes a hash of any function, [Placement] gives tokens by any rule. [Node.Tokens] are those that you choose,
+//     with [Ring.SplitLargest] to choose them.
+//   - [Ring.Ownership] is how much of the circle each node and zone has, exactly, and how even that is; [Ring.Ranges] is
+//     which ranges. [VirtualNodesFor] is how many virtual nodes keep the peak where you want it.
+//   - [Diff] is what moves from whom to whom between two rings, [DiffReplicas] what is to be copied, and from where.
+//     [Transition] says where to read and write meanwhile. [DiffKeys] counts on your own keys, also between hashes.
+//   - [Ring.Fingerprint] tells whether two processes hold the same ring. [Ring.AppendBinary] and [Ring.MarshalJSON] encode
+//     one, [Decode] and [DecodeJSON] restore it and no other.
 //
 // # Contract
 //
@@ -51,6 +58,9 @@
 //	New                               O(T)          sorts by buckets
 //	With, Without                     O(T)          one merge
 //	Live.Load                         O(1)          one atomic read
+//	Diff, Ranges                      O(T)          one merge
+//	Ownership, DiffReplicas           O(T*n)        one sweep, n replicas
+//	Fingerprint, encodings            O(T)
 //	memory                            20 bytes a token, about 100 and the name a node
 //
 // O(1) holds for tokens that are spread evenly, as those of hashed names are; where explicit ones crowd, a lookup is a

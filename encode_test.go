@@ -446,3 +446,17 @@ func TestGoldenEncodings(t *testing.T) {
 		}
 	}
 }
+
+// The example in docs/format.md is one.
+func TestFormatDocument(t *testing.T) {
+	n := 0
+	for _, b := range blocks(t, "docs/format.md") {
+		if b.language == "json" {
+			r, err := hashring.DecodeJSON([]byte(b.text), nil)
+			require.NoError(t, err)
+			require.Equal(t, 2, r.Len())
+			n++
+		}
+	}
+	require.Equal(t, 1, n)
+}

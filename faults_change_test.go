@@ -92,6 +92,24 @@ func TestFault42_FewVirtualNodes(t *testing.T) {
 	require.Equal(t, 160, faultRing(t, &hashring.Options{VirtualNodes: 0}, hashring.Nodes("a")...).NumTokens())
 }
 
+// Statistics of nothing divide by zero. buraksezer/consistent #19, risingwavelabs/risingwave #8190
+func TestFault43_StatisticsOfNothing(t *testing.T) {
+	for _, r := range []*hashring.Ring{
+		new(hashring.Ring),
+		faultRing(t, &hashring.Options{Placement: faultPlacement{}}, hashring.Nodes("has", "no", "tokens")...),
+	} {
+		o := r.Ownership(hashring.Policy{N: 3})
+		require.Len(t, o.Nodes, r.Len())
+		require.Equal(t, [2]hashring.Balance{}, [2]hashring.Balance{o.Owned, o.Held})
+		require.Zero(t, o.Theory)
+		for _, n := range o.Nodes {
+			require.Zero(t, n.Owned())
+			require.Zero(t, n.Held())
+			require.InDelta(t, 1.0/3, n.Ideal, 1e-12)
+		}
+	}
+}
+
 // If all weights are zero it crashes, or a node of weight zero stays on the ring. bnoguchi/node-hash-ring #5,
 // iqiyi/dpvs #376
 func TestFault45_AllWeightsZero(t *testing.T) {
@@ -272,6 +290,19 @@ func TestFault66_WeightTakesEffectAndCanBeTakenBack(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 1.0/10, shares(live.Load())["node-3"], 0.03)
 	faultSame(t, change.Old, live.Load())
+}
+
+// A ring that was saved with so many virtual nodes is restored with another number. grafana/dskit #79
+func TestFault67_RestoredWithOtherVirtualNodes(t *testing.T) {
+	saved := faultRing(t, &hashring.Options{VirtualNodes: 128}, hashring.Nodes("a", "b")...)
+	data, err := saved.MarshalBinary()
+	require.NoError(t, err)
+	restored, err := hashring.Decode(data, &hashring.Options{VirtualNodes: 512}) // it is the saved ring, whose number this is
+	require.NoError(t, err)
+	require.Equal(t, 256, restored.NumTokens())
+	require.Equal(t, 128, restored.Options().VirtualNodes)
+	faultSame(t, saved, restored)
+	require.NotEqual(t, saved.Fingerprint(), faultRing(t, &hashring.Options{VirtualNodes: 512}, hashring.Nodes("a", "b")...).Fingerprint())
 }
 
 // Membership is written under a lock for readers. apache/incubator-seata-go #1081 and #1080, stratosnet/sds #130,

@@ -22,18 +22,16 @@ import (
 // program, with an input that shows it and the answer that is right here. The number is that of the case in our list of
 // known faults of other libraries; the line above each test says what goes wrong there, and where it was reported.
 //
-//	faults_test.go             this list, helpers; widths and bytes (50-58), evenness (59-62)
+//	faults_test.go             this list, helpers; widths and bytes (50-58), evenness (59-63)
 //	faults_collision_test.go   equal tokens and the order of changes (1-18)
 //	faults_names_test.go       names and identity (19-28)
 //	faults_walk_test.go        search and walks (29-40)
-//	faults_change_test.go      empty and degenerate rings (41-49), weights and movement (64-66), concurrency and cost (68-75)
+//	faults_change_test.go      empty and degenerate rings (41-49), weights and movement (64-67), concurrency and cost (68-75)
 //
 // Cases that the root package cannot have, or not yet:
 //
 //	25                        which label ketama hashes: presets of foreign rules, with package compat
 //	30, 42, 46, 65 in part    the same, as far as they are about ketama presets; the native part is here
-//	43, 63                    division by zero in reports, reports that claim balance: with the reports of shares
-//	67                        a saved ring restored under other options: with the encodings
 //	76, 79                    bounded loads: with package balance
 //	80, 81, 83-85             membership by gossip: with the package for it; 85 holds here too, see 72
 //	16, 53, 54 in part        other processes and architectures: stored vectors here, which CI runs on each of them
@@ -613,4 +611,15 @@ func TestFault62_DeviationFollowsTheFormula(t *testing.T) {
 		require.Less(t, math.Sqrt(variance), 1.8*want, "%d virtual nodes", v) // 8 degrees of freedom: one in a thousand is above
 		require.Greater(t, math.Sqrt(variance), 0.3*want, "%d virtual nodes", v)
 	}
+}
+
+// With a token or two a node, a report claims balance. scylladb/scylladb #3994, datastax/cass-operator #205
+func TestFault63_FewTokensAreNotEven(t *testing.T) {
+	o := faultRing(t, &hashring.Options{VirtualNodes: 1}, hashring.Nodes("a", "b", "c")...).Ownership(hashring.Policy{})
+	require.Greater(t, o.Owned.Peak, 1.5)
+	require.Greater(t, o.Owned.Deviation, 0.3)
+	require.InDelta(t, math.Sqrt(2.0/4), o.Theory, 1e-12, "what it is for random tokens: the deviation is no surprise")
+	third := faultRing(t, nil, faultAt("a", 0), faultAt("b", math.MaxUint64/3), faultAt("c", math.MaxUint64/3*2)).Ownership(hashring.Policy{})
+	require.InDelta(t, 1, third.Owned.Peak, 1e-12)
+	require.InDelta(t, 0, third.Owned.Deviation, 1e-12)
 }

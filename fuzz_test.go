@@ -61,3 +61,44 @@ func FuzzNew(f *testing.F) {
 		require.True(t, mustWithout(t, r, name1).Equal(mustNew(t, nodes[1:], &hashring.Options{VirtualNodes: virtualNodes})))
 	})
 }
+
+// FuzzDecode gives Decode any bytes: an error, or a ring whose encoding they are.
+func FuzzDecode(f *testing.F) {
+	fuzzDecode(f, hashring.Decode, func(r *hashring.Ring) []byte { return must(r.MarshalBinary()) }, func(t *testing.T, in, again []byte) {
+		require.Equal(t, in, again)
+	})
+}
+
+// FuzzDecodeJSON does the same with JSON, of which many texts give one ring.
+func FuzzDecodeJSON(f *testing.F) {
+	fuzzDecode(f, hashring.DecodeJSON, func(r *hashring.Ring) []byte { return must(r.MarshalJSON()) }, func(*testing.T, []byte, []byte) {})
+}
+
+func fuzzDecode(f *testing.F, decode func([]byte, *hashring.Options) (*hashring.Ring, error), encode func(*hashring.Ring) []byte,
+	requireSame func(t *testing.T, in, again []byte)) {
+	opts := &hashring.Options{MaxTokens: 5_000, Hash: hashring.NewHash("own", rawFNV1a), Placement: colliding{mod: 7}}
+	for _, r := range []*hashring.Ring{
+		new(hashring.Ring),
+		mustNew(f, []hashring.Node{{Name: "a", Zone: "z", Label: "l"}, {Name: "b\xff", Weight: 0.5}}, &hashring.Options{VirtualNodes: 3}),
+		mustNew(f, []hashring.Node{{Name: "a", Tokens: []uint64{1, 2}}, {Name: "b", Tokens: []uint64{1, 1 << 63}}}, &hashring.Options{Hash: hashring.CRC32}),
+		mustNew(f, hashring.Nodes("a", "b"), &hashring.Options{Hash: opts.Hash, VirtualNodes: 2}),
+		mustNew(f, []hashring.Node{{Name: "b", Weight: 3}, {Name: "a", Weight: 4}}, &hashring.Options{Placement: opts.Placement}),
+	} {
+		f.Add(encode(r))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		r, err := decode(in, opts)
+		if err != nil {
+			require.Nil(t, r)
+			requireKnown(t, err)
+			return
+		}
+		require.LessOrEqual(t, r.NumTokens(), opts.MaxTokens)
+		again := encode(r)
+		requireSame(t, in, again)
+		back, err := decode(again, opts)
+		require.NoError(t, err)
+		require.True(t, back.Equal(r))
+		require.Len(t, r.AppendReplicas(nil, "key", 2), min(2, len(set(r, hashring.Policy{N: 2}, 0))))
+	})
+}

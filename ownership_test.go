@@ -163,6 +163,32 @@ func TestOwnershipIsDiffFromNothing(t *testing.T) {
 	}
 }
 
+// Arcs that a sum of floats or a forgotten corner would get wrong.
+func TestOwnershipCorners(t *testing.T) {
+	node := func(name string, tokens ...uint64) hashring.Node { return hashring.Node{Name: name, Tokens: tokens} }
+	for _, c := range []struct {
+		nodes []hashring.Node
+		want  []float64
+	}{
+		{[]hashring.Node{node("a", 7)}, []float64{1}},
+		{[]hashring.Node{node("a", 0)}, []float64{1}},
+		{[]hashring.Node{node("a", math.MaxUint64)}, []float64{1}},
+		{[]hashring.Node{node("a", 7), node("b", 7)}, []float64{1, 0}},
+		{[]hashring.Node{node("a", 1, 5, math.MaxUint64)}, []float64{1}},
+		{[]hashring.Node{node("a", 0), node("b", 1<<63)}, []float64{0.5, 0.5}},
+		{[]hashring.Node{node("a", 0, 1<<62), node("b", 0, 1<<63)}, []float64{0.75, 0.25}},
+		{[]hashring.Node{node("a", 1<<62, 1<<63), node("b", 1<<63, 3<<62), node("c", 3<<62)}, []float64{0.75, 0.25, 0}},
+		{[]hashring.Node{node("a", 5), node("b", 6)}, []float64{1, 0x1p-64}},
+		{[]hashring.Node{node("a", 0), node("b", math.MaxUint64)}, []float64{0x1p-64, 1}},
+	} {
+		var got []float64
+		for _, n := range mustNew(t, c.nodes, nil).Ownership(hashring.Policy{}).Nodes {
+			got = append(got, n.Owned().Fraction())
+		}
+		require.Equal(t, c.want, got, "%v", c.nodes)
+	}
+}
+
 // For equal nodes Theory is the formula in its comment.
 func TestTheory(t *testing.T) {
 	for _, n := range []int{1, 2, 10, 100} {

@@ -55,7 +55,7 @@ func (s Share) Fraction() float64 {
 
 // Ranges yields the ranges that the node called name owns, clockwise. Neighbouring ones are merged, so between any two
 // there is one of another node. That which goes round the end of the circle, if it is the node's, comes last. There are
-// none if the node is not in the ring. It costs O(T).
+// none if the node is not in the ring. It costs O(T), and ranging over it directly does not allocate.
 func (r *Ring) Ranges(name string) iter.Seq[Range] {
 	return func(yield func(Range) bool) {
 		node, ok := r.find(name)

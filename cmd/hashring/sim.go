@@ -110,31 +110,27 @@ func simulate(r *hashring.Ring, changes []change, keys iter.Seq[[]byte]) Report 
 		Nodes:        make([]NodeReport, 0, r.Len()),
 		Changes:      make([]ChangeReport, 0, len(changes)),
 	}
-	weights := 0.0
-	for _, n := range r.Nodes() {
-		weights += n.Weight
-	}
-	tokens := make([]int, r.Len())
-	for _, n := range r.TokensFrom(0) {
-		tokens[n]++
-	}
-	shares := circleShares(r)
-	for i, n := range r.Nodes() {
-		expected, got := n.Weight/weights, part(counts[i], total)
+	o := r.Ownership(hashring.Policy{})
+	for i, n := range o.Nodes {
+		got, share := part(counts[i], total), n.Owned().Fraction()
 		rep.Nodes = append(rep.Nodes, NodeReport{
 			Name:        n.Name,
 			Weight:      n.Weight,
 			Zone:        n.Zone,
-			Tokens:      tokens[i],
-			Expected:    expected,
+			Tokens:      n.Tokens,
+			Expected:    n.Ideal,
 			Keys:        counts[i],
 			KeyShare:    got,
-			KeyRatio:    got / expected,
-			CircleShare: shares[i],
-			CircleRatio: shares[i] / expected,
+			KeyRatio:    got / n.Ideal,
+			CircleShare: share,
+			CircleRatio: share / n.Ideal,
 		})
 	}
-	rep.Balance = balance(&rep)
+	rep.Balance = balance(&rep, o)
+	weights := 0.0
+	for _, n := range o.Nodes {
+		weights += n.Weight
+	}
 	for i, c := range changes {
 		rep.Changes = append(rep.Changes, movers[i].report(c, weights, total))
 	}
@@ -235,44 +231,32 @@ func (m *mover) report(c change, weights float64, keys int64) ChangeReport {
 	return rep
 }
 
-// balance returns how evenly the nodes of rep share.
+// balance returns how evenly the nodes of rep, whose ring has the ownership o, share.
 //
-// The share of a node that holds v of T random tokens has the mean v/T and the variance v(T-v)/(T²(T+1)): it is Beta
-// distributed. It is measured by its expected share e, which is v/T but for the rounding of weights to whole tokens, so
-// the mean square of ratio - 1 is (v/T/e)² (T-v)/(v(T+1)) + (v/T/e - 1)². On equal nodes, V tokens each, the root of
-// that is sqrt((N-1)/(NV+1)).
-//
-// K distinct keys are K draws from such shares, which adds the variance of a draw: (p(1-p) - var)/K with p = v/T.
-func balance(rep *Report) Balance {
-	var circle, keys Evenness
+// K distinct keys are K draws from shares that are random themselves, with the mean p = v/T for v of T tokens. A draw adds
+// (p(1-p) - var)/K to the variance of a share; see [hashring.Ownership] for what that is before.
+func balance(rep *Report, o hashring.Ownership) Balance {
 	if len(rep.Nodes) == 0 {
 		return Balance{}
 	}
-	total, k := float64(rep.Tokens), float64(rep.Keys)
+	circle := &Evenness{o.Owned.Peak, o.Owned.Deviation, o.Theory}
+	if rep.Keys == 0 {
+		return Balance{Circle: circle}
+	}
+	var keys Evenness
+	total, drawn := float64(rep.Tokens), 0.0
 	for _, n := range rep.Nodes {
-		circle.Peak = max(circle.Peak, n.CircleRatio)
 		keys.Peak = max(keys.Peak, n.KeyRatio)
-		circle.Deviation += square(n.CircleRatio - 1)
 		keys.Deviation += square(n.KeyRatio - 1)
 
 		v := float64(n.Tokens)
-		mean := v / total
-		scale := mean / n.Expected
-		variance := (total - v) / (v * (total + 1)) // relative to the mean
-		theory := square(scale)*variance + square(scale-1)
-		circle.Theory += theory
-		if rep.Keys > 0 {
-			keys.Theory += theory + square(scale)*((1-mean)/mean-variance)/k
-		}
+		p, variance := v/total, (total-v)/(v*(total+1)) // relative to p
+		drawn += square(p/n.Expected) * ((1-p)/p - variance) / float64(rep.Keys)
 	}
-	for _, e := range []*Evenness{&circle, &keys} {
-		e.Deviation = math.Sqrt(e.Deviation / float64(len(rep.Nodes)))
-		e.Theory = math.Sqrt(e.Theory / float64(len(rep.Nodes)))
-	}
-	if rep.Keys == 0 {
-		return Balance{Circle: &circle}
-	}
-	return Balance{&keys, &circle}
+	nodes := float64(len(rep.Nodes))
+	keys.Deviation = math.Sqrt(keys.Deviation / nodes)
+	keys.Theory = math.Sqrt(square(o.Theory) + drawn/nodes)
+	return Balance{&keys, circle}
 }
 
 func square(x float64) float64 { return x * x }

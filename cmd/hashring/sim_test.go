@@ -155,27 +155,6 @@ func TestChangesRefused(t *testing.T) {
 	}, p.kept)
 }
 
-// TestCircleShares checks arcs that a sum of floats or a forgotten corner would get wrong.
-func TestCircleShares(t *testing.T) {
-	node := func(name string, tokens ...uint64) hashring.Node { return hashring.Node{Name: name, Tokens: tokens} }
-	for _, tc := range []struct {
-		nodes []hashring.Node
-		want  []float64
-	}{
-		{nil, []float64{}},
-		{[]hashring.Node{node("a", 7)}, []float64{1}},
-		{[]hashring.Node{node("a", 0)}, []float64{1}},
-		{[]hashring.Node{node("a", 7), node("b", 7)}, []float64{1, 0}},
-		{[]hashring.Node{node("a", 1, 5, math.MaxUint64)}, []float64{1}},
-		{[]hashring.Node{node("a", 0), node("b", 1<<63)}, []float64{0.5, 0.5}},
-		{[]hashring.Node{node("a", 0, 1<<62), node("b", 0, 1<<63)}, []float64{0.75, 0.25}},
-		{[]hashring.Node{node("a", 1<<62, 1<<63), node("b", 1<<63, 3<<62), node("c", 3<<62)}, []float64{0.75, 0.25, 0}},
-		{[]hashring.Node{node("a", 5), node("b", 6)}, []float64{1, 0x1p-64}},
-	} {
-		require.Equal(t, tc.want, circleShares(mustRing(t, tc.nodes, nil)), "%v", tc.nodes)
-	}
-}
-
 // TestTheory checks the theory of a report against many rings: the mean square of what they deviate must be near its
 // square. Equal nodes must have sqrt((N-1)/(NV+1)).
 func TestTheory(t *testing.T) {
