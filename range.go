@@ -84,8 +84,8 @@ type owners struct{ old, new uint32 }
 // first, as [0, 10], which it holds back, and last, as (50, 2^64-1].
 func runs(old, new *Ring) iter.Seq2[Range, owners] {
 	return func(yield func(Range, owners) bool) {
-		oldTokens, oldOwners := old.circle()
-		newTokens, newOwners := new.circle()
+		oldTokens, oldOwners := old.bounded()
+		newTokens, newOwners := new.bounded()
 		first := owners{oldOwners[0], newOwners[0]}
 		run, by := Range{After: math.MaxUint64}, first // the run that goes on, and who owns it
 		head, ended := run, false                      // the first run, once it has ended
@@ -120,8 +120,8 @@ func runs(old, new *Ring) iter.Seq2[Range, owners] {
 	}
 }
 
-// circle returns the tokens of r up to the sentinel, and who owns what lies before each: of a ring without tokens too.
-func (r *Ring) circle() ([]uint64, []uint32) {
+// bounded returns the tokens of r up to a sentinel, and who owns what lies before each: of a ring without tokens too.
+func (r *Ring) bounded() ([]uint64, []uint32) {
 	if len(r.tokens) == 0 {
 		return []uint64{math.MaxUint64}, []uint32{gone}
 	}

@@ -21,9 +21,7 @@ import (
 // process, the architecture and the release within this major version make no difference. Only under a Placement does
 // the order count, since it does in the programs that such rules come from.
 type Ring struct {
-	tokens []uint64 // ascending, equal ones in the order of emission; then a sentinel, see search.go. Empty without tokens
-	owners []uint32 // owners[i] is the index of the node that holds tokens[i]; the sentinel's is owners[0]
-	index  []uint32 // see search.go
+	circle          // see circle.go; empty without tokens
 	hash   Hash     // of keys; nil is XXH64
 	names  []string // of nodes, by index: all that a lookup needs of them, on few cache lines
 	nodes  []Node   // in the order of their names; under a Placement in the order given
@@ -197,7 +195,7 @@ func (r *Ring) Nodes() iter.Seq2[int, Node] {
 func (r *Ring) Len() int { return len(r.nodes) }
 
 // NumTokens returns the number of tokens.
-func (r *Ring) NumTokens() int { return max(0, len(r.tokens)-1) }
+func (r *Ring) NumTokens() int { return r.circle.len() }
 
 // Tokens yields all tokens with the names of the nodes that hold them, ascending. Of equal tokens the first owns.
 func (r *Ring) Tokens() iter.Seq2[uint64, string] {

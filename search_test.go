@@ -1,8 +1,10 @@
 package hashring
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sort"
 	"testing"
@@ -35,6 +37,8 @@ func tokenSets(rng *rand.Rand) map[string][]uint64 {
 		"32 bits":           random(3000, func() uint64 { return rng.Uint64() << 32 }),
 		"one far off":       append(random(2000, func() uint64 { return rng.Uint64N(100_000) }), 1<<62),
 		"powers of two":     nil,
+		"many":              random(coarse+10, rng.Uint64),
+		"many, crowded":     random(coarse+10, func() uint64 { return rng.Uint64() >> (rng.Uint64N(4) * 16) }),
 	}
 	for i := range 64 {
 		sets["powers of two"] = append(sets["powers of two"], 1<<i, 1<<i-1, 1<<i+1)
@@ -58,15 +62,15 @@ func TestArrangeAndLocate(t *testing.T) {
 		sort.SliceStable(order, func(a, b int) bool { return tokens[order[a]] < tokens[order[b]] })
 
 		r := new(Ring)
-		r.tokens, r.owners, r.index = arrange(slices.Clone(tokens), owners)
-		require.Len(t, r.tokens, len(tokens)+1)
-		require.Equal(t, uint64(math.MaxUint64), r.tokens[len(tokens)])
+		r.circle = arrange(slices.Clone(tokens), owners)
+		require.Equal(t, len(tokens), r.len())
+		require.Equal(t, slices.Repeat([]uint64{math.MaxUint64}, sentinels), r.tokens[len(tokens):])
 		require.Equal(t, r.owners[0], r.owners[len(tokens)])
 		for i, o := range order {
 			require.Equal(t, tokens[o], r.tokens[i], name)
 			require.Equal(t, uint32(o), r.owners[i], "%s: equal tokens in the order of emission", name)
 		}
-		require.Equal(t, r.index, newIndex(r.tokens[:len(tokens)]), name)
+		require.Equal(t, r.index, newIndex(r.tokens[:len(tokens)], r.shift), name)
 
 		sorted := r.tokens[:len(tokens)]
 		check := func(pos uint64) {
@@ -88,20 +92,73 @@ func TestArrangeAndLocate(t *testing.T) {
 }
 
 func TestArrangeNothing(t *testing.T) {
-	tokens, owners, index := arrange(nil, nil)
-	require.Empty(t, tokens)
-	require.Empty(t, owners)
-	require.Empty(t, index)
+	require.Equal(t, circle{}, arrange(nil, nil))
+	require.Zero(t, new(circle).len())
+	require.Zero(t, new(circle).first(5))
 }
 
-// The index has one entry more than buckets, ascends, and ends with the number of tokens, however they crowd.
+// The index has one entry more than buckets, ascends, and ends with the number of tokens, however they crowd. A bucket
+// has between 3/8 and 3/4 of a token.
 func TestIndexIsWellFormed(t *testing.T) {
 	for name, tokens := range tokenSets(rand.New(rand.NewPCG(7, 8))) {
-		_, _, index := arrange(tokens, make([]uint32, len(tokens)))
-		require.Len(t, index, buckets(len(tokens))+1, name)
+		c := arrange(tokens, make([]uint32, len(tokens)))
+		index := c.index
+		require.Len(t, index, 1<<(64-c.shift)+1, name)
+		load := float64(len(tokens)) / float64(len(index)-1)
+		require.True(t, load >= 3.0/8 && load < 3.0/4 || len(tokens) < 2, "%s: %v", name, load)
 		require.True(t, slices.IsSorted(index), name)
 		require.Equal(t, uint32(len(tokens)), index[len(index)-1], name)
 	}
+}
+
+// merge gives the circle that arrange makes of all tokens, index and all, whatever comes, goes and collides.
+func TestMerge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for name, tokens := range tokenSets(rng) {
+		for _, nodes := range []int{1, 2, 10, 300} {
+			var have, want, more [2][]uint64 // tokens, and their owners in the old ring or in the new one
+			to := make([]uint32, nodes)
+			left := 0
+			for i := range to {
+				if to[i] = uint32(2 * (i - left)); rng.IntN(4) == 0 { // even: those that stay; odd: those that come
+					to[i] = gone
+					left++
+				}
+			}
+			for i := range tokens {
+				o := uint32(rng.IntN(nodes))
+				have[0], have[1] = append(have[0], tokens[i]), append(have[1], uint64(o))
+				if to[o] != gone {
+					want[0], want[1] = append(want[0], tokens[i]), append(want[1], uint64(to[o]))
+				}
+				if rng.IntN(nodes) == 0 {
+					token := []uint64{rng.Uint64(), tokens[rng.IntN(len(tokens))]}[rng.IntN(2)]
+					more[0], more[1] = append(more[0], token), append(more[1], uint64(2*rng.IntN(nodes)+1))
+				}
+			}
+			kept := len(want[0])
+			if kept == 0 {
+				continue
+			}
+			want[0], want[1] = append(want[0], more[0]...), append(want[1], more[1]...)
+			got := merge(circleOf(have), to, kept, circleOf(more))
+			require.True(t, reflect.DeepEqual(circleOf(want), got), "%s, %d nodes", name, nodes)
+		}
+	}
+}
+
+// circleOf returns the circle of tokens, given in any order, and their owners: equal tokens by owner.
+func circleOf(in [2][]uint64) circle {
+	order := make([]int, len(in[0]))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(in[1][a], in[1][b]) })
+	tokens, owners := make([]uint64, len(order)), make([]uint32, len(order))
+	for i, k := range order {
+		tokens[i], owners[i] = in[0][k], uint32(in[1][k])
+	}
+	return arrange(tokens, owners)
 }
 
 // A change of zones, labels or of the weights of explicit tokens copies no token.
