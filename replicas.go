@@ -1,6 +1,9 @@
 package hashring
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Replicas yields the replicas of key: the distinct nodes met walking clockwise from it, the owner first, until all that
 // have tokens are yielded. A caller skips a node with continue and ends the walk with break.
@@ -23,8 +26,16 @@ func (r *Ring) Replicas(key string) iter.Seq[string] {
 // AppendReplicas appends the first n of [Ring.Replicas] to dst, or all of them if there are fewer, and returns it. It
 // allocates only to make room in dst, and as Replicas does.
 func (r *Ring) AppendReplicas(dst []string, key string, n int) []string {
+	pos := sumOf(r.hash, key)
+	if n <= few {
+		var met [few]uint32
+		for _, node := range met[:r.nearest(&met, pos, n)] {
+			dst = append(dst, r.names[node])
+		}
+		return dst
+	}
 	var w walk
-	for w.start(r, sumOf(r.hash, key)); n > 0; n-- {
+	for w.start(r, pos); n > 0; n-- {
 		i, ok := w.next()
 		if !ok {
 			break
@@ -46,6 +57,13 @@ func (r *Ring) WalkAt(pos uint64) iter.Seq[int] {
 
 // AppendReplicasAt is [Ring.AppendReplicas] for a position, and appends the indexes of nodes.
 func (r *Ring) AppendReplicasAt(dst []int, pos uint64, n int) []int {
+	if n <= few {
+		var met [few]uint32
+		for _, node := range met[:r.nearest(&met, pos, n)] {
+			dst = append(dst, int(node))
+		}
+		return dst
+	}
 	var w walk
 	for w.start(r, pos); n > 0; n-- {
 		i, ok := w.next()
@@ -55,6 +73,27 @@ func (r *Ring) AppendReplicasAt(dst []int, pos uint64, n int) []int {
 		dst = append(dst, i)
 	}
 	return dst
+}
+
+// few is how many nodes are told apart by comparing each with all before it: as many replicas as most keys have.
+const few = 8
+
+// nearest sets met to the first n nodes of the walk from pos, at most few, and returns how many there are. It is what
+// walk does, without a set of nodes to clear.
+func (r *Ring) nearest(met *[few]uint32, pos uint64, n int) (k int) {
+	n = min(n, r.live)
+	end := r.NumTokens()
+	for i := r.first(pos); k < n; {
+		node := r.owners[i]
+		if !slices.Contains(met[:k], node) {
+			met[k] = node
+			k++
+		}
+		if i++; i == end {
+			i = 0
+		}
+	}
+	return k
 }
 
 // Policy says which replicas a key has: the first N of [Ring.Replicas], or of [Ring.Spread]. An N below 1 stands for 1,
