@@ -37,10 +37,7 @@ func (s *Store) Describe(w io.Writer) error {
 func (s *Store) Peak() float64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	loads, sum := s.byLoad(), 0
-	for _, n := range loads {
-		sum += n.load
-	}
+	loads, sum := s.byLoad()
 	if sum == 0 {
 		return 0
 	}
@@ -77,12 +74,13 @@ type nodeLoad struct {
 	load int
 }
 
-// byLoad returns the loads of all nodes, the largest first, equal ones by name.
-func (s *Store) byLoad() []nodeLoad {
-	var all []nodeLoad
+// byLoad returns the loads of all nodes, the largest first, equal ones by name, and their sum.
+func (s *Store) byLoad() (loads []nodeLoad, sum int) {
 	for _, n := range s.ring.Nodes() {
-		all = append(all, nodeLoad{n.Name, s.load(n.Name)})
+		load := s.load(n.Name)
+		loads = append(loads, nodeLoad{n.Name, load})
+		sum += load
 	}
-	slices.SortStableFunc(all, func(a, b nodeLoad) int { return cmp.Compare(b.load, a.load) })
-	return all
+	slices.SortStableFunc(loads, func(a, b nodeLoad) int { return cmp.Compare(b.load, a.load) })
+	return loads, sum
 }

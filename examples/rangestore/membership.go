@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/clockwise-go/hashring"
@@ -14,7 +15,7 @@ func (s *Store) Join(name string) (Moved, error) {
 	defer s.mu.Unlock()
 	token, ok := s.ring.SplitLargest()
 	if !ok { // the first node owns the whole circle, wherever its token is
-		token = 0
+		token = math.MaxUint64
 	}
 	return s.join(name, token)
 }
@@ -23,7 +24,7 @@ func (s *Store) Join(name string) (Moved, error) {
 func (s *Store) Relieve(name string) (Moved, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	loads := s.byLoad()
+	loads, _ := s.byLoad()
 	if len(loads) == 0 {
 		return Moved{}, fmt.Errorf("join %q: there is no node to relieve", name)
 	}
@@ -68,26 +69,25 @@ func (s *Store) Remove(names ...string) (Moved, error) {
 	return s.moveTo(next)
 }
 
-// Rebalance moves one token: that of the busiest node whose next node clockwise owns fewer items. It moves back, so that
-// the items behind it go to that next node, and both own as many. Calls repeated end at a balance as near as can be, and
-// then change nothing.
+// Rebalance moves one token: that of the busiest node, back to where it owns the mean. The items behind go to the next
+// node clockwise, which may then be the busiest, and give in its turn. Calls repeated end where no node owns more than
+// the mean, and change nothing then. (Items at one position stay together, so a node may have to keep more.)
 func (s *Store) Rebalance() (Moved, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, from := range s.byLoad() {
-		n, _ := s.ring.Node(from.name)
-		to, _ := s.ring.OwnerAt(n.Tokens[0] + 1)
-		surplus := (from.load - s.load(to)) / 2
-		if surplus <= 0 {
+	loads, sum := s.byLoad()
+	for _, busy := range loads {
+		mean := (sum + len(loads) - 1) / len(loads)
+		if busy.load <= mean {
+			break
+		}
+		parts := s.owned(busy.name)
+		own := slices.Concat(parts[:]...)
+		token := own[mean-1].pos // of the last item that stays
+		if token == own[len(own)-1].pos {
 			continue
 		}
-		parts := s.owned(from.name)
-		own := slices.Concat(parts[:]...)
-		n.Tokens[0] = own[len(own)-1-surplus].pos // of the last item that stays
-		if n.Tokens[0] == own[len(own)-1].pos {
-			continue // all those behind it are at one position, and go together
-		}
-		next, err := s.ring.With(n)
+		next, err := s.ring.With(hashring.Node{Name: busy.name, Tokens: []uint64{token}})
 		if err != nil {
 			return Moved{}, err
 		}
