@@ -130,8 +130,12 @@ func TestRandomOperations(t *testing.T) {
 				r.change(func() (Moved, error) { return r.Remove(dead) })
 				kinds["death"]++
 			case 4:
-				m := r.change(r.Rebalance)
-				if m.Old != m.New {
+				for calls := 0; ; calls++ {
+					m := r.change(r.Rebalance)
+					if m.Old == m.New {
+						break
+					}
+					require.Less(t, calls, n*(n-1)/2)
 					kinds["rebalance"]++
 				}
 			default:
@@ -253,6 +257,14 @@ func TestErrors(t *testing.T) {
 	}
 	_, err = r.Join("")
 	require.ErrorIs(t, err, hashring.ErrInvalidNode)
+	r.requirePlaced()
+
+	require.NoError(t, r.Kill("b"))
+	for _, all := range [][]string{{"a", "b"}, {"b", "a"}} {
+		_, err = r.Remove(all...)
+		require.ErrorContains(t, err, "no node would be left", "one of %v is up", all)
+		require.Same(t, before, r.ring)
+	}
 	r.requirePlaced()
 }
 
