@@ -69,12 +69,12 @@ func (s *Store) Remove(names ...string) (Moved, error) {
 	return s.moveTo(next)
 }
 
-// Rebalance moves one token: that of the busiest node, back to where it owns the mean, rounded up. The items behind go to
-// the next node clockwise, which may then be the busiest, and give in its turn. (Items at one position stay together, so
-// a node may have to keep more. It is passed over if it has nothing else to give.)
+// Rebalance moves one token: that of the busiest node, back to where it owns the mean, rounded up. The items behind go
+// to the next node clockwise, which may then be the busiest, and give in its turn. (Items at one position stay together,
+// so a node may have to keep more. It is passed over if it has nothing else to give.)
 //
-// Where no node can give, a call changes nothing. That is so after N(N-1)/2 calls at most for N nodes. No node gives twice
-// but for what it has been given in between, and one never gives: otherwise all would own the mean and one would own more.
+// Where no node can give, a call changes nothing. That is so after N(N-1)/2 calls at most for N nodes: none gives twice
+// but for what it was given in between, and one never gives, since a node that has given still owns the mean.
 func (s *Store) Rebalance() (Moved, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -235,5 +235,5 @@ func (r *rig) requireAnyMayDie() {
 	}
 }
 
-// name returns the name of node i.
-func name(i int) string { return fmt.Sprintf("n%02d", i) }
+// nodeName returns the name of node i.
+func nodeName(i int) string { return fmt.Sprintf("n%02d", i) }

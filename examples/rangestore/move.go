@@ -65,8 +65,7 @@ func (s *Store) moveTo(next *hashring.Ring) (Moved, error) {
 		if i >= 0 {
 			from := s.nodes[had[i]]
 			for _, name := range m.Gained {
-				s.nodes[name].add(from.in(m.Range))
-				moved.Copied = append(moved.Copied, Copied{m.Range, had[i], name, from.count(m.Range)})
+				moved.Copied = append(moved.Copied, Copied{m.Range, had[i], name, s.nodes[name].add(from.in(m.Range))})
 			}
 		} else if len(had) > 0 {
 			moved.Lost = append(moved.Lost, m.Range)

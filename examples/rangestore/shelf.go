@@ -67,15 +67,17 @@ func (s shelf) count(a hashring.Range) int {
 	return len(parts[0]) + len(parts[1])
 }
 
-// add takes the items of a range from another node's shelf. A node has nothing yet in a range that it gains, so each
-// part goes in as a whole.
-func (s *shelf) add(parts [2][]item) {
+// add adds the items of a range, from another node's shelf, and returns how many there are. A node has nothing yet in a
+// range that it gains, so each part goes in as a whole.
+func (s *shelf) add(parts [2][]item) int {
+	before := len(*s)
 	for _, part := range parts {
 		if len(part) > 0 {
 			i, _ := s.find(part[0].pos, part[0].key)
 			*s = slices.Insert(*s, i, part...)
 		}
 	}
+	return len(*s) - before
 }
 
 // drop removes the items in a and returns how many there were.

@@ -60,7 +60,7 @@ func TestShelf(t *testing.T) {
 					require.True(t, ok)
 				}
 				require.Zero(t, rest.count(a))
-				rest.add(parts)
+				require.Equal(t, len(in), rest.add(parts))
 				require.Equal(t, s, rest, "dropped and added again, all are where they were")
 			}
 		}

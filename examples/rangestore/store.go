@@ -38,7 +38,8 @@ func NewStore() *Store {
 	return &Store{ring: new(hashring.Ring), nodes: make(map[string]*node)}
 }
 
-// Put stores value under key, on all nodes that should have it and are up. The error is [ErrUnavailable] if there is none.
+// Put stores value under key, on all nodes that should have it and are up. If there is none, the error is
+// [ErrUnavailable].
 func (s *Store) Put(key, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

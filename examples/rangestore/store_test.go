@@ -16,9 +16,9 @@ import (
 func TestSeventeenNodes(t *testing.T) {
 	r := newRig(t)
 	for i := range 17 {
-		m := r.change(func() (Moved, error) { return r.Join(name(i)) })
+		m := r.change(func() (Moved, error) { return r.Join(nodeName(i)) })
 		for _, h := range m.Handed {
-			require.Equal(t, name(i), h.To, "only the newcomer takes")
+			require.Equal(t, nodeName(i), h.To, "only the newcomer takes")
 		}
 		require.LessOrEqual(t, len(m.Handed), 1)
 		for k := range 15 {
@@ -31,14 +31,16 @@ func TestSeventeenNodes(t *testing.T) {
 	for _, n := range r.ring.Ownership(copies).Nodes {
 		shares[n.Owned()]++
 	}
-	require.Equal(t, map[hashring.Share]int{{Positions: 1 << 60}: 15, {Positions: 1 << 59}: 2}, shares, "16 even ones, and one of them halved")
-	for _, dead := range []string{name(0), name(7)} {
+	require.Equal(t, map[hashring.Share]int{{Positions: 1 << 60}: 15, {Positions: 1 << 59}: 2}, shares)
+	for _, dead := range []string{nodeName(0), nodeName(7)} {
 		require.NoError(t, r.Kill(dead))
 		r.requirePlaced()
 		r.put("put while "+dead+" is dead", "x")
 		r.change(func() (Moved, error) { return r.Remove(dead) })
 	}
-	for _, leave := range [][]string{{name(3)}, {name(4), name(5), name(4)}, {name(16), name(1), name(12), name(11)}} {
+	for _, leave := range [][]string{
+		{nodeName(3)}, {nodeName(4), nodeName(5), nodeName(4)}, {nodeName(16), nodeName(1), nodeName(12), nodeName(11)},
+	} {
 		m := r.change(func() (Moved, error) { return r.Remove(leave...) })
 		for _, h := range m.Handed {
 			require.Contains(t, leave, h.From, "only those that leave give")
@@ -75,7 +77,7 @@ func (r *rig) width(name string) uint64 {
 
 // TestRandomOperations compares a store with a map over random sequences of operations, every one of which is checked.
 func TestRandomOperations(t *testing.T) {
-	lives, steps := 12, 120
+	lives, steps := 8, 80
 	if testing.Short() {
 		lives, steps = 2, 40
 	}
@@ -97,7 +99,7 @@ func TestRandomOperations(t *testing.T) {
 			}
 			switch op {
 			case 0, 1:
-				fresh := name(rng.IntN(30))
+				fresh := nodeName(rng.IntN(30))
 				if _, ok := r.ring.Node(fresh); ok {
 					continue
 				}
@@ -159,7 +161,7 @@ func TestRandomOperations(t *testing.T) {
 func TestTwoDeaths(t *testing.T) {
 	r := newRig(t)
 	for i := range 8 {
-		r.change(func() (Moved, error) { return r.Join(name(i)) })
+		r.change(func() (Moved, error) { return r.Join(nodeName(i)) })
 	}
 	for k := range 1000 {
 		r.put(fmt.Sprint("item ", k), "x")
@@ -268,16 +270,21 @@ func TestErrors(t *testing.T) {
 	r.requirePlaced()
 }
 
-// TestWhileTheRingChanges checks that whoever reads and writes while nodes come and go finds what he wrote.
+// TestWhileTheRingChanges checks that whoever writes and reads while nodes come, go and die finds what he wrote.
 func TestWhileTheRingChanges(t *testing.T) {
 	s := NewStore()
 	_, err := s.Join("first")
 	require.NoError(t, err)
-	var clients sync.WaitGroup
-	for c := range 4 {
-		clients.Go(func() {
-			for i := range 200 {
-				key, value := fmt.Sprint("item ", c, "-", i%50), fmt.Sprint(i)
+	const clients, changes, keys = 4, 20, 50
+	ticks := make(chan struct{}) // one a round of a client: between two changes there are some
+	var running sync.WaitGroup
+	for c := range clients {
+		running.Go(func() {
+			for i := range changes * keys {
+				if i%keys == 0 {
+					ticks <- struct{}{}
+				}
+				key, value := fmt.Sprint("item ", c, "-", i%keys), fmt.Sprint(i)
 				if err := s.Put(key, value); err != nil {
 					t.Error(err)
 				}
@@ -287,26 +294,30 @@ func TestWhileTheRingChanges(t *testing.T) {
 			}
 		})
 	}
-	for i := range 20 {
-		_, err := s.Join(name(i))
-		require.NoError(t, err)
-		if i%3 == 2 {
-			_, err = s.Remove(name(i - 1))
-			require.NoError(t, err)
-			require.NoError(t, s.Kill(name(i)))
-			_, err = s.Remove(name(i))
-			require.NoError(t, err)
+	must := func(m Moved, err error) {
+		if err != nil || len(m.Lost) > 0 {
+			t.Error(err, m.Lost)
 		}
-		_, err = s.Rebalance()
-		require.NoError(t, err)
-		require.NoError(t, s.Describe(new(strings.Builder)))
 	}
-	clients.Wait()
-	for c := range 4 {
-		for i := range 50 {
+	for i := range changes {
+		for range clients {
+			<-ticks
+		}
+		must(s.Join(nodeName(i)))
+		if i%3 == 2 {
+			must(s.Remove(nodeName(i - 1)))
+			must(Moved{}, s.Kill(nodeName(i)))
+			must(Moved{}, s.Describe(new(strings.Builder)))
+			must(s.Remove(nodeName(i)))
+		}
+		must(s.Rebalance())
+	}
+	running.Wait()
+	for c := range clients {
+		for i := range keys {
 			got, err := s.Get(fmt.Sprint("item ", c, "-", i))
 			require.NoError(t, err)
-			require.Equal(t, fmt.Sprint(150+i), got)
+			require.Equal(t, fmt.Sprint((changes-1)*keys+i), got)
 		}
 	}
 }
