@@ -25,7 +25,9 @@ func TestSeventeenNodes(t *testing.T) {
 			r.put(fmt.Sprint("item ", i, "-", k), fmt.Sprint("value ", k))
 		}
 		r.requirePlaced()
-		r.requireAnyMayDie()
+		if !testing.Short() || i%5 == 0 {
+			r.requireAnyMayDie()
+		}
 	}
 	shares := make(map[hashring.Share]int)
 	for _, n := range r.ring.Ownership(copies).Nodes {
