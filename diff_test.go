@@ -61,7 +61,7 @@ func containing(ranges []hashring.Range, pos uint64) int {
 
 // set returns the replicas of pos by name, in the order of names.
 func set(r *hashring.Ring, p hashring.Policy, pos uint64) []string {
-	at := r.AppendReplicasAt(nil, pos, max(1, p.N))
+	at := r.AppendReplicasAt(nil, pos, max(1, p.N)) // what Policy.AppendAt is, written once more
 	if p.Spread {
 		at = r.AppendSpreadAt(nil, pos, max(1, p.N))
 	}
@@ -113,6 +113,7 @@ func requireDiffReplicas(t *testing.T, old, new *hashring.Ring, from, to hashrin
 				want.Departed = append(want.Departed, name)
 			}
 		}
+		require.ElementsMatch(t, before, moves[i].Sources(), "all that had it")
 		want.Range = moves[i].Range
 		require.Equal(t, want, moves[i], "at %d", pos)
 	}

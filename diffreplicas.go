@@ -13,8 +13,11 @@ type ReplicaMove struct {
 	Gained   []string // are replicas in the new ring only: they need the range's data
 	Kept     []string // are replicas in both: the sources to copy from
 	Lost     []string // were replicas, and are in the new ring but not for the range: further sources, which may delete it then
-	Departed []string // were replicas, and are not in the new ring
+	Departed []string // were replicas, and are not in the new ring: sources too, while they can be reached
 }
+
+// Sources returns the nodes that have the range's data: those in Kept, then in Lost, then in Departed.
+func (m ReplicaMove) Sources() []string { return slices.Concat(m.Kept, m.Lost, m.Departed) }
 
 // DiffReplicas yields the ranges whose set of replicas changes from policy from in the ring old to policy to in the ring
 // new: each as long as it can be, clockwise, the one that goes round the end of the circle last. Either the rings or the

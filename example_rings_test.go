@@ -275,3 +275,35 @@ func ExampleHashNamed() {
 	// Output:
 	// true true
 }
+
+// A store whose items are sorted by position finds those of a range that goes round the end of the circle.
+func ExampleRange_Intervals() {
+	items := []uint64{3, 40, 1 << 63, 1<<64 - 5}
+	for first, last := range (hashring.Range{After: 1 << 63, Through: 10}).Intervals() {
+		from, _ := slices.BinarySearch(items, first)
+		to := from
+		for to < len(items) && items[to] <= last {
+			to++
+		}
+		fmt.Println(items[from:to])
+	}
+	// Output:
+	// [18446744073709551611]
+	// [3]
+}
+
+// Who has what, of the whole circle.
+func ExampleRing_AllRanges() {
+	ring, err := hashring.New([]hashring.Node{
+		{Name: "a", Tokens: []uint64{1 << 62}}, {Name: "b", Tokens: []uint64{3 << 62}},
+	}, nil)
+	if err != nil {
+		panic(err)
+	}
+	for a, owner := range ring.AllRanges() {
+		fmt.Printf("(%016x, %016x] %s\n", a.After, a.Through, owner)
+	}
+	// Output:
+	// (4000000000000000, c000000000000000] b
+	// (c000000000000000, 4000000000000000] a
+}

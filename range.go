@@ -14,12 +14,28 @@ import (
 //	After > Through      (After, 2^64-1] and [0, Through]: it goes round the end
 //	After == Through     the whole circle
 //
-// No Range is empty.
+// No Range is empty; the zero Range is the whole circle, as is one made of two equal tokens. Where a ring yields the whole
+// circle, both ends are 2^64-1.
 type Range struct{ After, Through uint64 }
 
 // Contains reports whether pos is in a.
 func (a Range) Contains(pos uint64) bool {
 	return pos-a.After-1 <= a.Through-a.After-1 // both count from the first position of a, which is After+1
+}
+
+// Intervals yields a as intervals of numbers, first and last position, clockwise: two if it goes on behind 2^64-1, else
+// one. They are what a sorted list or a database can be asked for.
+func (a Range) Intervals() iter.Seq2[uint64, uint64] {
+	return func(yield func(first, last uint64) bool) {
+		first := a.After + 1
+		if first > a.Through {
+			if !yield(first, math.MaxUint64) {
+				return
+			}
+			first = 0
+		}
+		yield(first, a.Through)
+	}
 }
 
 // Share returns how much of the circle a is.
@@ -64,6 +80,18 @@ func (r *Ring) Ranges(name string) iter.Seq[Range] {
 		}
 		for a, owner := range runs(r, r) {
 			if owner.old == uint32(node) && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// AllRanges yields the ranges of all nodes with the names of their owners: what [Ring.Ranges] yields for each, together,
+// clockwise. It costs O(T).
+func (r *Ring) AllRanges() iter.Seq2[Range, string] {
+	return func(yield func(Range, string) bool) {
+		for a, owner := range runs(r, r) {
+			if owner.old != gone && !yield(a, r.names[owner.old]) {
 				return
 			}
 		}

@@ -33,6 +33,20 @@ func TestRange(t *testing.T) {
 				width.Add(width, circle)
 			}
 			require.Zero(t, width.Cmp(exact(a.Share())), "%v", a)
+
+			var n, count uint64
+			for first, last := range a.Intervals() {
+				require.LessOrEqual(t, first, last)
+				require.Equal(t, n == 0, first == after+1, "%v: clockwise, from the first position on", a)
+				require.True(t, a.Contains(first) && a.Contains(last))
+				n, count = n+1, count+last-first+1
+			}
+			require.Equal(t, a.Share().Positions, count, "%v: all, and none twice", a) // of the whole circle 0
+			require.LessOrEqual(t, n, uint64(2))
+			require.Equal(t, n == 2, after >= through && after != math.MaxUint64, "%v", a)
+			for range a.Intervals() {
+				break // and no panic
+			}
 		}
 	}
 }
@@ -105,8 +119,13 @@ func TestRanges(t *testing.T) {
 			}
 			r := mustNew(t, nodes, &w.opts)
 			at := sampled(rng, 20, r)
+			all := make(map[string][]hashring.Range)
+			for a, owner := range r.AllRanges() {
+				all[owner] = append(all[owner], a)
+			}
 			for _, n := range r.Nodes() {
 				ranges := slices.Collect(r.Ranges(n.Name))
+				require.Equal(t, all[n.Name], ranges)
 				requireClockwise(t, ranges, func(i, j int) bool { return true })
 				for _, pos := range at {
 					owner, _ := r.OwnerAt(pos)
@@ -120,9 +139,15 @@ func TestRanges(t *testing.T) {
 	require.Empty(t, slices.Collect(new(hashring.Ring).Ranges("")))
 	whole := slices.Collect(mustNew(t, hashring.Nodes("a"), nil).Ranges("a"))
 	require.Len(t, whole, 1)
-	require.Equal(t, hashring.Share{Circles: 1}, whole[0].Share())
+	require.Equal(t, hashring.Range{After: math.MaxUint64, Through: math.MaxUint64}, whole[0], "wherever its tokens are")
 	for range r.Ranges("a") {
 		break // and no panic
+	}
+	for range r.AllRanges() {
+		break
+	}
+	for range new(hashring.Ring).AllRanges() {
+		require.Fail(t, "nothing owns a range")
 	}
 }
 

@@ -105,12 +105,20 @@ type Policy struct {
 
 func (p Policy) n() int { return max(1, p.N) }
 
-// append appends the replicas of key in r to dst.
-func (p Policy) append(dst []string, r *Ring, key string) []string {
+// Append appends the replicas of key in r to dst and returns it, as [Ring.AppendReplicas] or [Ring.AppendSpread] does.
+func (p Policy) Append(dst []string, r *Ring, key string) []string {
 	if p.Spread {
 		return r.AppendSpread(dst, key, p.n())
 	}
 	return r.AppendReplicas(dst, key, p.n())
+}
+
+// AppendAt is [Policy.Append] for a position, and appends the indexes of nodes.
+func (p Policy) AppendAt(dst []int, r *Ring, pos uint64) []int {
+	if p.Spread {
+		return r.AppendSpreadAt(dst, pos, p.n())
+	}
+	return r.AppendReplicasAt(dst, pos, p.n())
 }
 
 // walk is a walk over the distinct nodes clockwise from a position.

@@ -1,15 +1,15 @@
 package hashring
 
-// A range ring is one whose nodes carry explicit tokens, one or a few each, that someone chose: an operator, or the
-// functions of this file. A node that joins takes (After, token] of one range, the first half of it, and when it leaves
-// its range goes to the next node clockwise. (It is the mirror image of rings in which a node owns [start, end).)
+// SplitLargest returns the token that halves the largest range of the ring: for Node.Tokens of a node that joins a range
+// ring, one whose nodes have explicit tokens, one or a few each. The node takes the first half, (After, token]. When it
+// leaves, its range goes to the next node clockwise. (That is the mirror image of rings whose nodes own [start, end).)
 //
-//	before        a ───────────────── b        b owns (a, b]
-//	after         a ─────── new ───── b        new owns (a, new], b keeps (new, b]
-
-// SplitLargest returns the token that halves the largest range of the ring: for Node.Tokens of a node that joins. The
-// ranges here are those of single tokens, since a node with the returned token takes all that lies between it and the
-// token before. Of equal ones it is the first from position 0 on. ok is false if the ring has no tokens. It costs O(T).
+//	before     a ───────────────── b     b owns (a, b]
+//	after      a ────── new ────── b     new owns (a, new], b keeps (new, b]
+//
+// The ranges here are those of single tokens, also of two neighbouring ones of a node. Of equal ones it is the first from
+// position 0 on. ok is false if the ring has no tokens: the first node owns the whole circle, wherever its token is. It
+// costs O(T).
 func (r *Ring) SplitLargest() (token uint64, ok bool) {
 	return r.split(func(uint32) bool { return true })
 }

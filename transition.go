@@ -28,7 +28,7 @@ type Transition struct {
 // for n replicas. They allocate as [Ring.AppendReplicas] and [Ring.AppendSpread] do, and to make room in dst: for n names
 // here, 3n in AppendWrite, else 2n.
 func (t Transition) AppendRead(dst []string, key string) []string {
-	return t.Policy.append(dst, t.Old, key)
+	return t.Policy.Append(dst, t.Old, key)
 }
 
 // AppendWrite appends the nodes to write key to: those of AppendRead, then those of AppendPending. A write that has to
@@ -51,9 +51,9 @@ func (t Transition) AppendLeaving(dst []string, key string) []string {
 // appendOnly appends those replicas of key in r that are none in other, whose replicas lie behind them meanwhile.
 func (p Policy) appendOnly(dst []string, key string, r, other *Ring) []string {
 	start := len(dst)
-	dst = p.append(dst, r, key)
+	dst = p.Append(dst, r, key)
 	end := len(dst)
-	dst = p.append(dst, other, key)
+	dst = p.Append(dst, other, key)
 	kept := start
 	for _, node := range dst[start:end] {
 		if !slices.Contains(dst[end:], node) {

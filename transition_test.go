@@ -29,6 +29,17 @@ func TestTransition(t *testing.T) {
 		}
 		return r.AppendReplicas(nil, key, max(1, p.N))
 	}
+	for _, r := range rings {
+		for _, p := range policies {
+			key := fmt.Sprint("key", rng.Uint32())
+			require.Equal(t, append([]string{"x"}, replicas(r, p, key)...), p.Append([]string{"x"}, r, key))
+			names := []string{"x"}
+			for _, i := range p.AppendAt([]int{-7}, r, r.Position(key))[1:] {
+				names = append(names, r.Name(i))
+			}
+			require.Equal(t, p.Append([]string{"x"}, r, key), names)
+		}
+	}
 	without := func(a, b []string) []string {
 		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 	}

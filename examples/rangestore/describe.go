@@ -24,7 +24,7 @@ func (s *Store) Describe(w io.Writer) error {
 			holds = fmt.Sprintf("%5d", len(n.shelf))
 		}
 		other := "-"
-		for _, i := range s.ring.AppendReplicasAt(nil, token, copies.N)[1:] {
+		for _, i := range copies.AppendAt(nil, s.ring, token)[1:] {
 			other = s.ring.Name(i)
 		}
 		fmt.Fprintf(table, "%s\t%016x\t%016x\t%5.2f%%\t%5d\t%s\t%s\n",
@@ -52,8 +52,8 @@ func (s *Store) rangeOf(name string) (a hashring.Range, ok bool) {
 	return hashring.Range{}, false
 }
 
-// owned returns the items that a node owns, clockwise, in two parts, from a node that is up and has them.
-func (s *Store) owned(name string) (parts [2][]item) {
+// owned returns the items that a node owns, clockwise and in parts, from a node that is up and has them.
+func (s *Store) owned(name string) (parts [][]item) {
 	if a, ok := s.rangeOf(name); ok {
 		if up := s.up(a.Through); len(up) > 0 { // the nodes of the whole range
 			return up[0].in(a)
@@ -63,9 +63,11 @@ func (s *Store) owned(name string) (parts [2][]item) {
 }
 
 // load returns how many items a node owns.
-func (s *Store) load(name string) int {
-	parts := s.owned(name)
-	return len(parts[0]) + len(parts[1])
+func (s *Store) load(name string) (n int) {
+	for _, part := range s.owned(name) {
+		n += len(part)
+	}
+	return n
 }
 
 // nodeLoad is how many items a node owns.

@@ -84,8 +84,7 @@ func (s *Store) Rebalance() (Moved, error) {
 		if busy.load <= mean {
 			break
 		}
-		parts := s.owned(busy.name)
-		own := slices.Concat(parts[:]...)
+		own := slices.Concat(s.owned(busy.name)...)
 		token := own[mean-1].pos // of the last item that stays
 		if token == own[len(own)-1].pos {
 			continue

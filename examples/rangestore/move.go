@@ -60,7 +60,7 @@ func (s *Store) moveTo(next *hashring.Ring) (Moved, error) {
 		}
 	}
 	for m := range holders {
-		had := slices.Concat(m.Kept, m.Lost, m.Departed)
+		had := m.Sources()
 		i := slices.IndexFunc(had, func(name string) bool { return !s.nodes[name].down })
 		if i >= 0 {
 			from := s.nodes[had[i]]

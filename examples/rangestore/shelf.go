@@ -44,32 +44,33 @@ func (s *shelf) put(it item) {
 	*s = slices.Insert(*s, i, it)
 }
 
-// bounds returns where the items after a.After and those after a.Through begin.
-func (s shelf) bounds(a hashring.Range) (from, to int) {
-	after := func(pos uint64) int { return sort.Search(len(s), func(i int) bool { return s[i].pos > pos }) }
-	return after(a.After), after(a.Through)
+// bounds returns where the items from first through last begin and end.
+func (s shelf) bounds(first, last uint64) (from, to int) {
+	from = sort.Search(len(s), func(i int) bool { return s[i].pos >= first })
+	to = sort.Search(len(s), func(i int) bool { return s[i].pos > last })
+	return from, to
 }
 
-// in returns the items in a, clockwise. They are two parts of s if a goes round the end of the circle, or is all of it.
-func (s shelf) in(a hashring.Range) (parts [2][]item) {
-	from, to := s.bounds(a)
-	if a.After < a.Through {
-		parts[0] = s[from:to]
-	} else {
-		parts[0], parts[1] = s[from:], s[:to]
+// in returns the items in a, clockwise: as parts of s, two if a goes round the end of the circle.
+func (s shelf) in(a hashring.Range) (parts [][]item) {
+	for first, last := range a.Intervals() {
+		from, to := s.bounds(first, last)
+		parts = append(parts, s[from:to])
 	}
 	return parts
 }
 
 // count returns how many items are in a.
-func (s shelf) count(a hashring.Range) int {
-	parts := s.in(a)
-	return len(parts[0]) + len(parts[1])
+func (s shelf) count(a hashring.Range) (n int) {
+	for _, part := range s.in(a) {
+		n += len(part)
+	}
+	return n
 }
 
 // add adds the items of a range, from another node's shelf, and returns how many there are. A node has nothing yet in a
 // range that it gains, so each part goes in as a whole.
-func (s *shelf) add(parts [2][]item) int {
+func (s *shelf) add(parts [][]item) int {
 	before := len(*s)
 	for _, part := range parts {
 		if len(part) > 0 {
@@ -83,11 +84,9 @@ func (s *shelf) add(parts [2][]item) int {
 // drop removes the items in a and returns how many there were.
 func (s *shelf) drop(a hashring.Range) int {
 	before := len(*s)
-	from, to := s.bounds(a)
-	if a.After < a.Through {
+	for first, last := range a.Intervals() { // the second lies before the first, which does not move it
+		from, to := s.bounds(first, last)
 		*s = slices.Delete(*s, from, to)
-	} else {
-		*s = slices.Delete(slices.Delete(*s, from, len(*s)), 0, to)
 	}
 	return before - len(*s)
 }

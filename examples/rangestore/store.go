@@ -73,7 +73,7 @@ func (s *Store) Get(key string) (value string, err error) {
 // up returns the nodes that should have the items at pos and are up, the owner first.
 func (s *Store) up(pos uint64) []*node {
 	var up []*node
-	for _, i := range s.ring.AppendReplicasAt(nil, pos, copies.N) {
+	for _, i := range copies.AppendAt(nil, s.ring, pos) {
 		if n := s.nodes[s.ring.Name(i)]; !n.down {
 			up = append(up, n)
 		}
