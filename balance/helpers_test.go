@@ -66,13 +66,13 @@ func sharesOf(r *hashring.Ring) share {
 	return s
 }
 
-// bound is the formula, or 0 for a node without tokens.
+// bound is the formula, as far as it is counted, or 0 for a node without tokens.
 func (s share) bound(node string, factor float64, total int) int {
 	w, ok := s.weight[node]
 	if !ok {
 		return 0
 	}
-	return int(math.Ceil(factor * float64(total) * w / s.sum))
+	return int(min(math.Ceil(factor*float64(total)*w/s.sum), math.MaxInt32))
 }
 
 // choose is the rule, in the slowest way: the first node clockwise that one more leaves within its bound; else the one

@@ -19,9 +19,10 @@ import (
 // first position that has less than its bound, ceil(factor*count*w/W).
 //
 // The price of the bound is that a change of nodes also moves a few partitions between nodes that did not change: what a
-// node loses by its bound, or has room for, is passed on. The evener, the more: of 16,384 partitions on 100 nodes of 160
-// tokens, one node more or less moves some 0.3 % so with a factor of 1.05, for a peak of 1.06 times the mean, beside the
-// 1 % that have to move; with 1.25 it is 0, for 1.25. A few hundred partitions a node keep the rounding of bounds small.
+// node loses by its bound, or has room for, is passed on. The evener, the more: with a factor of 1.05, 16,384 partitions and
+// 100 nodes of 160 tokens, where the busiest has 1.06 times the mean, one node more or less moves some 0.3 % of the
+// partitions so, beside the 1 % that have to move. With 1.25, which is above the ring's own peak, next to none. Bounds are
+// rounded up, so the factor is kept closely only where a node has many partitions: a hundred or more.
 type Partitions struct {
 	bounds *Bounds
 	count  int
