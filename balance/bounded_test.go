@@ -71,7 +71,7 @@ type leased struct {
 // A million operations in the order that chance has them: after each, loads, total, bounds and the node chosen are those
 // of a model that counts in a map.
 func TestBalancerIsItsModel(t *testing.T) {
-	rng := newRand(t)
+	rng := seeded(t)
 	ops := 200_000
 	if testing.Short() {
 		ops = 5_000

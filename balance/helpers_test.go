@@ -37,7 +37,8 @@ func weightedNodes(n int) []hashring.Node {
 	return nodes
 }
 
-func newRand(t testing.TB) *rand.Rand {
+// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
+func seeded(t testing.TB) *rand.Rand {
 	seed := rand.Uint64()
 	if s := os.Getenv("HASHRING_SEED"); s != "" {
 		var err error

@@ -80,7 +80,7 @@ func TestEveryPartitionOfASmallWorld(t *testing.T) {
 }
 
 func TestPartitionsAreTheRule(t *testing.T) {
-	rng := newRand(t)
+	rng := seeded(t)
 	for range 200 {
 		opts := &hashring.Options{VirtualNodes: 1 + rng.IntN(40)}
 		nodes := weightedNodes(1 + rng.IntN(60))
