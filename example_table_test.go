@@ -41,23 +41,23 @@ func ExampleTable() {
 		return &pool{node: n.Name}, nil
 	}
 	set := func(names ...string) error {
-		var old, new *hashring.Table[*pool]
+		var old, fresh *hashring.Table[*pool]
 		_, err := live.Update(func(*hashring.Ring) (*hashring.Ring, error) { // calls take turns
 			old = table.Load()
 			next, err := hashring.New(hashring.Nodes(names...), nil)
 			if err != nil {
 				return nil, err
 			}
-			if new, err = hashring.Bind(next, old, dial); err != nil {
+			if fresh, err = hashring.Bind(next, old, dial); err != nil {
 				return nil, err
 			}
-			table.Store(new)
+			table.Store(fresh)
 			return next, nil
 		})
 		if err != nil {
 			return err
 		}
-		for node, p := range old.Gone(new) {
+		for node, p := range old.Gone(fresh) {
 			p.close() // when the last who uses it is done
 			fmt.Println("closed", node)
 		}
