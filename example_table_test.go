@@ -29,9 +29,9 @@ func (p *pool) close() {
 	p.closed = true
 }
 
-// A client of a sharded cache, with a pool of connections for each node, beside a Live. A change makes the next table in
-// Update, so that no reader finds a node on the ring that has no pool yet; if a pool cannot be opened the change fails,
-// and nothing is different.
+// A client of a sharded cache, with a pool of connections for each node, beside a Live. A change makes the next table
+// in Update, so that no reader finds a node on the ring that has no pool yet; if a pool cannot be opened the change
+// fails, and nothing is different.
 func ExampleTable() {
 	live := hashring.NewLive(nil)
 	var table atomic.Pointer[hashring.Table[*pool]]

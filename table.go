@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Table is a ring with a value for each node, as a connection to it. Ring and values are one snapshot: the value that a key
-// gets is that of its owner, whatever changes meanwhile. A Table is immutable and safe for any number of goroutines, as far
-// as its values are. The zero Table is that of an empty ring.
+// Table is a ring with a value for each node, as a connection to it. Ring and values are one snapshot: the value that
+// a key gets is that of its owner, whatever changes meanwhile. A Table is immutable and safe for any number of
+// goroutines, as far as its values are. The zero Table is that of an empty ring.
 //
 // A program whose membership changes holds the current one in an atomic.Pointer. [Bind] derives the table of the next
-// ring, which has the values of the nodes that stay, and opens those of new ones. [Table.Gone] says which the next table
-// has no more, and so are to be closed. But not at once: a reader that has loaded the old table may be about to use one.
-// That is over when everyone who loaded it is done. So close a value after a time that exceeds any use, or let values
-// count their users, or have ones whose closing waits for them or disturbs nobody.
+// ring, which has the values of the nodes that stay, and opens those of new ones. [Table.Gone] says which the next
+// table has no more, and so are to be closed. But not at once: a reader that has loaded the old table may be about to
+// use one. That is over when everyone who loaded it is done. So close a value after a time that exceeds any use, or
+// let values count their users, or have ones whose closing waits for them or disturbs nobody.
 type Table[T any] struct {
 	ring   *Ring
 	values []boundValue[T] // by index
@@ -27,8 +27,8 @@ type boundValue[T any] struct {
 
 type opening struct{ _ byte } // pointers to things without a size may be equal
 
-// BindError says that a value could not be opened, and holds those that were opened before it in the same call. They are
-// in no table, so they are the caller's to close.
+// BindError says that a value could not be opened, and holds those that were opened before it in the same call. They
+// are in no table, so they are the caller's to close.
 type BindError[T any] struct {
 	Opened []T
 	Err    *NodeError // which node, by index in the ring, and what open returned
@@ -39,12 +39,13 @@ func (e *BindError[T]) Error() string { return e.Err.Error() }
 // Unwrap returns e.Err.
 func (e *BindError[T]) Unwrap() error { return e.Err }
 
-// Bind returns the table of r. Nodes that prev has a value for keep it, whatever else about them has changed; the others'
-// are opened by open, one after another by index. A nil prev has none. If prev is of r itself, Bind returns prev.
+// Bind returns the table of r. Nodes that prev has a value for keep it, whatever else about them has changed; the
+// others' are opened by open, one after another by index. A nil prev has none. If prev is of r itself, Bind returns
+// prev.
 //
-// If open fails for a node, Bind ends and returns a [*BindError], which wraps a [*NodeError] and the cause. prev is
-// as it was, as it is in any case: what is to be closed is prev.Gone of the table that Bind returned. It costs O(N log N),
-// and the calls of open.
+// If open fails for a node, Bind ends and returns a [*BindError], which wraps a [*NodeError] and the cause. prev is as
+// it was, as it is in any case: what is to be closed is prev.Gone of the table that Bind returned. It costs O(N log
+// N), and the calls of open.
 func Bind[T any](r *Ring, prev *Table[T], open func(Node) (T, error)) (*Table[T], error) {
 	if prev == nil {
 		prev = new(Table[T])
@@ -88,8 +89,8 @@ func (t *Table[T]) Get(key string) (value T, ok bool) {
 	return t.values[i].value, true
 }
 
-// Replicas yields the nodes of [Ring.Replicas] with their values: the owner of key first, and then those to go to when it
-// is down. It allocates as that does.
+// Replicas yields the nodes of [Ring.Replicas] with their values: the owner of key first, and then those to go to when
+// it is down. It allocates as that does.
 func (t *Table[T]) Replicas(key string) iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		r := t.Ring()

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every operation that promises not to allocate. (AllocsPerRun rounds down, so the slot that sync.Pool loses now and then,
-// under the race detector above all, does not count.)
+// Every operation that promises not to allocate. (AllocsPerRun rounds down, so the slot that sync.Pool loses now and
+// then, under the race detector above all, does not count.)
 func TestNoAllocs(t *testing.T) {
 	sink := 0
 	for _, n := range []int{1, 10, 100, 1000} {

@@ -180,12 +180,12 @@ func BenchmarkPartition(b *testing.B) {
 // policy chooses a node for key, and says at how many it looked. The place is that of a request that is done.
 type policy func(key string, place int) (node, looked int)
 
-// BenchmarkSkewedLoad serves 200,000 requests whose keys are Zipf-distributed (s = 1.1, of 100,000 keys: the first alone is
-// an eighth of all) on 50 nodes of the weights 1 to 4, 10,000 of them at a time: whenever one that is chosen at random
-// is done, the next arrives. It reports the highest load by weight that any node had after the first 20,000, against the
-// mean; how many requests the owner of their key served; and how many nodes a request looked at. Beside bounded loads:
-// the plain ring, and what one would use who does not care which node serves a key, the better of two random nodes and
-// the least loaded one.
+// BenchmarkSkewedLoad serves 200,000 requests whose keys are Zipf-distributed (s = 1.1, of 100,000 keys: the first
+// alone is an eighth of all) on 50 nodes of the weights 1 to 4, 10,000 of them at a time: whenever one that is chosen
+// at random is done, the next arrives. It reports the highest load by weight that any node had after the first 20,000,
+// against the mean; how many requests the owner of their key served; and how many nodes a request looked at. Beside
+// bounded loads: the plain ring, and what one would use who does not care which node serves a key, the better of two
+// random nodes and the least loaded one.
 func BenchmarkSkewedLoad(b *testing.B) {
 	r := mustNew(b, weightedNodes(50), nil)
 	weights, sum := make([]float64, r.Len()), 0.0

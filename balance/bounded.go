@@ -10,32 +10,33 @@ import (
 	"github.com/clockwise-go/hashring"
 )
 
-// Balancer is consistent hashing with bounded loads over the current ring of a [hashring.Live]. The load of a node is the
-// number of its leases: of requests that [Balancer.Acquire] gave it and that are not yet done with. It follows each change of
-// the ring: an Acquire that begins after the change is over knows it.
+// Balancer is consistent hashing with bounded loads over the current ring of a [hashring.Live]. The load of a node is
+// the number of its leases: of requests that [Balancer.Acquire] sent to it and that are not yet done with. It follows
+// each change of the ring: an Acquire that begins after the change is over knows it.
 //
-// All methods may be called from any number of goroutines. A lock is taken only by the first calls after a change of the
-// ring, which wait while one of them takes note of it.
+// A Balancer is made by [New]. All methods may be called from any number of goroutines. A lock is taken only by the
+// first calls after a change of the ring, which wait while one of them takes note of it.
 //
 // # What concurrency does to the bound
 //
-// The loads and their total are words of their own, and a call reads the total once, at its start. What it reads counts
-// each lease that is out and each call that is under way, so it is never too small, and too large only by the calls that
-// are under way and by leases released since. Hence, on one ring: as long as at most M leases are out or being acquired
-// or released, no node ever has more than ceil(factor*M*w/W). From one goroutine that is the bound itself.
+// The loads and their total are words of their own, and a call reads the total once, at its start. What it reads
+// counts each lease that is out and each call that is under way, so it is never too small, and too large only by the
+// calls that are under way and by leases released since. Hence, on one ring: as long as at most M leases are out or
+// being acquired or released, no node ever has more than ceil(factor*M*w/W). From one goroutine that is the bound
+// itself.
 //
-// Two things let a node have more, and then it gets nothing until it has less. A change of nodes or weights, or releases
-// elsewhere, can lower the bound of a node below the load that it has. And a call whose whole walk finds no room, as only others that
-// move while it walks can bring about, or a caller of [Balancer.AcquireIf] who leaves too few nodes, takes the node with
-// the least load for its weight: each such lease may stand above the bound.
+// Two things let a node have more, and then it gets nothing until it has less. A change of nodes or weights, or
+// releases elsewhere, can lower the bound of a node below the load that it has. And where a whole walk finds no room,
+// the node with the least load for its weight is taken: each such lease may stand above the bound. That comes about
+// only when others acquire and release all round the walk, or when a caller of [Balancer.AcquireIf] leaves too few
+// nodes.
 type Balancer struct {
-	live   *hashring.Live
-	factor float64
-	mu     sync.Mutex // of those who set cur
-	cur    atomic.Pointer[membership]
-	_      [lineSize]byte
-	total  atomic.Int64 // leases that are out, and calls under way: raised before a node's load is, lowered after
-	_      [lineSize]byte
+	live  *hashring.Live
+	mu    sync.Mutex // of those who set cur
+	cur   atomic.Pointer[membership]
+	_     [lineSize]byte
+	total atomic.Int64 // leases that are out, and calls under way: raised before a node's load is, lowered after
+	_     [lineSize]byte
 }
 
 // lineSize is at least the size of a cache line, and of the pair of them that some processors fetch together.
@@ -63,11 +64,12 @@ const closed = -1
 
 // New returns a Balancer over l. The factor is a finite number of at least 1; others are [hashring.ErrOptions].
 func New(l *hashring.Live, factor float64) (*Balancer, error) {
-	if err := checkFactor(factor); err != nil {
+	none, err := NewBounds(new(hashring.Ring), factor)
+	if err != nil {
 		return nil, err
 	}
-	b := &Balancer{live: l, factor: factor}
-	b.cur.Store(&membership{Bounds: newBounds(new(hashring.Ring), factor)})
+	b := &Balancer{live: l}
+	b.cur.Store(&membership{Bounds: none})
 	return b, nil
 }
 
@@ -75,14 +77,14 @@ func New(l *hashring.Live, factor float64) (*Balancer, error) {
 // the owner. The lease counts as load until it is released: a request that ends in any way must release it. ok is
 // false if and only if the ring has no tokens.
 //
-// The walk passes a node only where it is at its bound; it ends within one round. Acquire and Release allocate nothing
-// but to replace, once in a while, what a garbage collection has freed; of a ring of more than 1,024 nodes, walks over
-// more than 16 of them take one bit a node besides. What limits them on many cores is the total, one word that all write.
+// The walk passes a node only if that is at its bound, and ends within one round. Acquire and Release do not allocate,
+// but to replace what a garbage collection has freed, and as [hashring.Ring.Replicas] does. What limits them on many
+// cores is the total, one word that all of them write.
 func (b *Balancer) Acquire(key string) (lease Lease, ok bool) { return b.AcquireIf(key, nil) }
 
-// AcquireIf is [Balancer.Acquire] among the nodes that admit says yes to, for passing by those that are down or have been
-// tried. The bounds remain those of the whole ring. When the nodes left are all at their bounds, the one with the least
-// load for its weight is leased. ok is false if and only if admit refused all nodes that have tokens.
+// AcquireIf is [Balancer.Acquire] among the nodes that admit says yes to, for passing by those that are down or have
+// been tried. The bounds remain those of the whole ring. When the nodes left are all at their bounds, the one with the
+// least load for its weight is leased. ok is false if and only if admit refused all nodes that have tokens.
 func (b *Balancer) AcquireIf(key string, admit func(node string) bool) (lease Lease, ok bool) {
 	total := float64(b.total.Add(1))
 	defer func() {
@@ -103,7 +105,7 @@ func (b *Balancer) AcquireIf(key string, admit func(node string) bool) (lease Le
 		if latest == m {
 			return Lease{}, false
 		}
-		m = latest // on the other ring all nodes were gone, perhaps
+		m = latest // perhaps all nodes of the other had gone
 	}
 }
 
@@ -134,7 +136,7 @@ func (b *Balancer) follow() *membership {
 			held[c.node] = c
 		}
 	}
-	m := &membership{Bounds: newBounds(r, b.factor), counters: make([]*counter, r.Len())}
+	m := &membership{Bounds: newBounds(r, old.factor), counters: make([]*counter, r.Len())}
 	for i := range m.counters {
 		name := r.Name(i)
 		c := held[name]
@@ -154,8 +156,8 @@ func (b *Balancer) follow() *membership {
 }
 
 // take adds one to the load of the first node for key that has room, where total are to be out with it, and returns its
-// counter. If none has, it returns that of the node with the least load for its weight, or nil if all nodes are refused or
-// gone.
+// counter. If none has, it returns that of the node with the least load for its weight, or nil if all nodes are refused
+// or gone.
 func (m *membership) take(key string, total float64, admit func(node string) bool) (taken, least *counter) {
 	var l leastLoaded
 	for i := range m.ring.WalkAt(m.ring.Position(key)) {
@@ -177,7 +179,7 @@ func (m *membership) take(key string, total float64, admit func(node string) boo
 	return nil, least
 }
 
-// addBelow adds one to a load that has room below limit, else it returns the load.
+// addBelow adds one to a load that has room below limit, and returns what it was, or what it is.
 func (c *counter) addBelow(limit float64) (load int64, ok bool) {
 	for {
 		n := c.load.Load()
@@ -185,7 +187,7 @@ func (c *counter) addBelow(limit float64) (load int64, ok bool) {
 			return n, false
 		}
 		if c.load.CompareAndSwap(n, n+1) {
-			return n + 1, true
+			return n, true
 		}
 	}
 }
@@ -200,8 +202,8 @@ func (c *counter) add() bool {
 func (b *Balancer) Total() int { return int(b.total.Load()) }
 
 // Loads yields the load and the bound, of a request that arrives now, of each node of the current ring, by index; then
-// those of nodes that have left and still have load. When nothing is under way the loads add up to Total; else each is as
-// it was when it was read. No load is ever below 0.
+// those of nodes that have left and still have load. When nothing is under way the loads add up to Total; else each is
+// as it was when it was read. No load is ever below 0.
 func (b *Balancer) Loads() iter.Seq[Load] {
 	return func(yield func(Load) bool) {
 		m := b.current()
@@ -246,8 +248,8 @@ func (l Lease) Node() string {
 	return l.counter.node
 }
 
-// Release takes the request off the node's load, if it is the first call for this lease: others, from whatever goroutine,
-// do nothing. It may be called when the node has left the ring, and when it has come back.
+// Release takes the request off the node's load, if it is the first call for this lease: others, from whatever
+// goroutine, do nothing. It may be called when the node has left the ring, and when it has come back.
 func (l Lease) Release() {
 	if l.slot == nil || !l.slot.generation.CompareAndSwap(l.generation, l.generation+1) {
 		return

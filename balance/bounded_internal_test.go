@@ -19,8 +19,9 @@ func liveOf(t *testing.T, nodes []hashring.Node, opts *hashring.Options) *hashri
 	return hashring.NewLive(r)
 }
 
-// What the comment on Balancer says of concurrency: with at most M leases out or in the hands of a call, no load is above
-// ceil(factor*M*w/W) but by those leases that were taken without room. Each goroutine here has at most 4 at once.
+// What the comment on Balancer says of concurrency: with at most M leases out or in the hands of a call, no load is
+// above ceil(factor*M*w/W) but by those leases that were taken without room. Each goroutine here has at most 4 at
+// once.
 func TestConcurrentLoadsStayWithinTheirBounds(t *testing.T) {
 	const goroutines, each, M = 8, 4, 8 * 4
 	rounds := 20_000
@@ -28,7 +29,8 @@ func TestConcurrentLoadsStayWithinTheirBounds(t *testing.T) {
 		rounds = 500
 	}
 	for _, factor := range []float64{1, 1.05, 1.25, 2} {
-		live := liveOf(t, []hashring.Node{{Name: "a"}, {Name: "b", Weight: 2}, {Name: "c", Weight: 3}, {Name: "d", Weight: 5}}, nil)
+		live := liveOf(t, []hashring.Node{{Name: "a"}, {Name: "b", Weight: 2}, {Name: "c", Weight: 3}, {Name: "d", Weight: 5}},
+			nil)
 		b, err := New(live, factor)
 		require.NoError(t, err)
 		m := b.current()

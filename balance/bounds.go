@@ -15,8 +15,8 @@ type Load struct {
 	Bound int // what Count may rise to, up to math.MaxInt32; 0 for a node that has left, or has no tokens
 }
 
-// Bounds is the bound on the load of each node of a ring, for callers who know the loads themselves. It is immutable and
-// safe for any number of goroutines. It is of one ring: a change of nodes takes another.
+// Bounds is the bound on the load of each node of a ring, for callers who know the loads themselves. It is immutable
+// and safe for any number of goroutines. It is of one ring: a change of nodes takes another.
 type Bounds struct {
 	ring    *hashring.Ring
 	factor  float64
@@ -27,17 +27,10 @@ type Bounds struct {
 // NewBounds returns the bounds of r's nodes. The factor is a finite number of at least 1; others are
 // [hashring.ErrOptions]. It costs O(T) for T tokens.
 func NewBounds(r *hashring.Ring, factor float64) (*Bounds, error) {
-	if err := checkFactor(factor); err != nil {
-		return nil, err
+	if !(factor >= 1) || math.IsInf(factor, 1) {
+		return nil, fmt.Errorf("balance: %w: the factor is %v, not a finite number of at least 1", hashring.ErrOptions, factor)
 	}
 	return newBounds(r, factor), nil
-}
-
-func checkFactor(factor float64) error {
-	if factor >= 1 && !math.IsInf(factor, 1) {
-		return nil
-	}
-	return fmt.Errorf("balance: %w: the factor is %v, not a finite number of at least 1", hashring.ErrOptions, factor)
 }
 
 func newBounds(r *hashring.Ring, factor float64) *Bounds {
@@ -57,9 +50,9 @@ func newBounds(r *hashring.Ring, factor float64) *Bounds {
 
 // limit returns what the load of node i has to be below for one more, when there are to be total of all.
 //
-// For a count that is the same as to stay within the bound: n+1 <= ceil(limit) if and only if n < limit. The limits of all
-// nodes add up to factor*total, so while the loads add up to less, one of them is below its limit. Rounding does not
-// change that for counts as long as total times the number of nodes is below 2^53.
+// For a count that is the same as to stay within the bound: n+1 <= ceil(limit) if and only if n < limit. The limits of
+// all nodes add up to factor*total, so while the loads add up to less, one of them is below its limit. Rounding does
+// not change that for counts as long as total times the number of nodes is below 2^53.
 func (b *Bounds) limit(i int, total float64) float64 { return b.factor * total * b.weights[i] / b.sum }
 
 // room reports whether a node with this load is below limit. An idle one is, also where a tiny weight makes that 0.
@@ -73,9 +66,9 @@ func (b *Bounds) bound(i int, total float64) int {
 	return int(min(max(1, math.Ceil(b.limit(i, total))), math.MaxInt32))
 }
 
-// Walk yields the nodes whose load is below their bound, clockwise from key, for as many as the caller asks: the first is
-// where a request for key should go, the next where it should go if that one cannot be reached. There is always a first
-// if any node is there to take it. If no load is above 0 it is the owner.
+// Walk yields the nodes whose load is below their bound, clockwise from key, for as many as the caller asks: the first
+// is where a request for key should go, the next where it should go if that one cannot be reached. There is always a
+// first if any node is there to take it. If no load is above 0 it is the owner.
 //
 // Loads are in any unit in which a request is about 1; the total is that of all nodes. The caller's function is asked
 // once for each node and again for each node that is met, so it should be cheap, and give about the same both times. A

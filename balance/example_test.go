@@ -163,8 +163,8 @@ func ExampleBounds() {
 	// goes to a
 }
 
-// Sessions are kept in 1,024 partitions on four nodes, of which none has more than a quarter and 5 % of that. When a fifth
-// joins, a fifth of the partitions moves to it, and a few move between the others.
+// Sessions are kept in 1,024 partitions on four nodes, of which none has more than a quarter and 5 % of that. When a
+// fifth joins, a fifth of the partitions moves to it, and a few move between the others.
 func ExamplePartitions() {
 	ring, err := hashring.New(hashring.Nodes("a", "b", "c", "d"), nil)
 	if err != nil {

@@ -78,7 +78,9 @@ func (s share) bound(node string, factor float64, total int) int {
 
 // choose is the rule, in the slowest way: the first node clockwise that one more leaves within its bound; else the one
 // with the least load for its weight.
-func choose(r *hashring.Ring, s share, key string, factor float64, loads map[string]int, total int, admit func(string) bool) (node string, within, ok bool) {
+func choose(
+	r *hashring.Ring, s share, key string, factor float64, loads map[string]int, total int, admit func(string) bool,
+) (node string, within, ok bool) {
 	least := math.Inf(1)
 	for name := range r.Replicas(key) {
 		if !admit(name) {
@@ -94,7 +96,16 @@ func choose(r *hashring.Ring, s share, key string, factor float64, loads map[str
 	return node, false, ok
 }
 
-// starving is a Placement by which nodes of an odd number of letters get no tokens, the others three per unit of weight.
+// withoutTokens returns rings that have none, with nodes and without.
+func withoutTokens(t *testing.T) []*hashring.Ring {
+	return []*hashring.Ring{
+		new(hashring.Ring),
+		mustNew(t, hashring.Nodes("odd"), &hashring.Options{Placement: starving{}}),
+	}
+}
+
+// starving is a Placement by which nodes of an odd number of letters get no tokens, the others three per unit of
+// weight.
 type starving struct{}
 
 func (starving) Name() string        { return "starving" }

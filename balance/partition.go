@@ -9,20 +9,21 @@ import (
 	"github.com/clockwise-go/hashring"
 )
 
-// Partitions cuts the circle of a ring into a fixed number of partitions and gives each to a node, none of which has more
-// than its bound. It follows from the ring, the number and the factor alone. Moving, locking and counting are then done by
-// partition, of which there are few, rather than by key. Partitions is immutable and safe for any number of goroutines.
+// Partitions cuts the circle of a ring into a fixed number of partitions and gives each to a node, none of which has
+// more than its bound. It follows from the ring, the number and the factor alone. Moving, locking and counting are
+// then done by partition, of which there are few, rather than by key. Partitions is immutable and safe for any number
+// of goroutines.
 //
-// Partition p of count is the positions pos with floor(pos*count / 2^64) = p: an arc of the circle, of equal width but for
-// one position. A key is in the partition of its position, so which keys make up a partition depends on the hash and the
-// count, and never on the nodes. In the order of their numbers, each partition goes to the first node clockwise from its
-// first position that has less than its bound, ceil(factor*count*w/W).
+// Partition p of count is the positions pos with floor(pos*count / 2^64) = p: an arc of the circle, of equal width but
+// for one position. A key is in the partition of its position, so which keys make up a partition depends on the hash
+// and the count, and never on the nodes. In the order of their numbers, each partition goes to the first node
+// clockwise from its first position that has less than its bound, ceil(factor*count*w/W).
 //
-// The price of the bound is that a change of nodes also moves a few partitions between nodes that did not change: what a
-// node loses by its bound, or has room for, is passed on. The evener, the more: with a factor of 1.05, 16,384 partitions and
-// 100 nodes of 160 tokens, where the busiest has 1.06 times the mean, one node more or less moves some 0.3 % of the
-// partitions so, beside the 1 % that have to move. With 1.25, which is above the ring's own peak, next to none. Bounds are
-// rounded up, so the factor is kept closely only where a node has many partitions: a hundred or more.
+// The price of the bound is that a change of nodes also moves a few partitions between nodes that did not change: what
+// a node loses by its bound, or has room for, is passed on. The evener, the more: with a factor of 1.05, 16,384
+// partitions and 100 nodes of 160 tokens, where the busiest has 1.06 times the mean, one node more or less moves some
+// 0.3 % of the partitions so, beside the 1 % that have to move. With 1.25, which is above the ring's own peak, next to
+// none. Bounds are rounded up, so the factor is kept closely only where a node has many partitions: a hundred or more.
 type Partitions struct {
 	bounds *Bounds
 	count  int
@@ -33,17 +34,19 @@ type Partitions struct {
 // maxPartitions bounds the memory: 4 bytes a partition.
 const maxPartitions = 1 << 24
 
-// Partition gives each of count partitions to a node of r. The count is from 1 to 1<<24, the factor a finite number of at
-// least 1; others are [hashring.ErrOptions]. It costs little more than O(count+T) for T tokens, and 4 bytes a partition.
+// Partition gives each of count partitions to a node of r. The count is from 1 to 1<<24, the factor a finite number of
+// at least 1; others are [hashring.ErrOptions]. It costs little more than O(count+T) for T tokens, and 4 bytes a
+// partition.
 func Partition(r *hashring.Ring, count int, factor float64) (*Partitions, error) {
-	err := checkFactor(factor)
+	bounds, err := NewBounds(r, factor)
 	if count < 1 || count > maxPartitions {
-		err = errors.Join(fmt.Errorf("balance: %w: the number of partitions is %d, not between 1 and %d", hashring.ErrOptions, count, maxPartitions), err)
+		err = errors.Join(fmt.Errorf("balance: %w: the number of partitions is %d, not between 1 and %d",
+			hashring.ErrOptions, count, maxPartitions), err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := &Partitions{bounds: newBounds(r, factor), count: count, loads: make([]int, r.Len())}
+	p := &Partitions{bounds: bounds, count: count, loads: make([]int, r.Len())}
 	if r.NumTokens() > 0 {
 		p.assign()
 	}
@@ -58,8 +61,8 @@ func (p *Partitions) assign() {
 	for i := range bounds {
 		bounds[i] = p.bounds.bound(i, float64(p.count))
 	}
-	// A walk would meet the tokens of full nodes again and again. So next[t] is where to go on from token t when its node
-	// is full: all tokens from t to before that are of full nodes.
+	// A walk would meet the tokens of full nodes again and again. So next[t] is where to go on from token t when its
+	// node is full: all tokens from t to before that are of full nodes.
 	n := r.NumTokens()
 	tokens, nodes, next := make([]uint64, 0, n), make([]uint32, 0, n), make([]uint32, n)
 	for token, i := range r.TokensFrom(0) {
@@ -109,8 +112,8 @@ func (p *Partitions) At(pos uint64) int {
 	return int(hi)
 }
 
-// Owner returns the node that has key: the owner of its partition. ok is false if and only if the ring has no tokens. It
-// hashes the key and reads a table, and does not allocate with a built-in hash.
+// Owner returns the node that has key: the owner of its partition. ok is false if and only if the ring has no tokens.
+// It hashes the key and reads a table, and does not allocate with a built-in hash.
 func (p *Partitions) Owner(key string) (name string, ok bool) { return p.OwnerOf(p.Of(key)) }
 
 // OwnerOf returns the node that has a partition. ok is false if there is no such partition, or the ring has no tokens.
@@ -162,12 +165,13 @@ type PartitionMove struct {
 	From, To  string
 }
 
-// DiffPartitions yields the partitions that have another owner in new than in old, by number. They must be as many and hold
-// the same keys, else it returns [hashring.ErrOptions]: then data moves between partitions, not with them. It costs
-// O(count).
+// DiffPartitions yields the partitions that have another owner in new than in old, by number. They must be as many and
+// hold the same keys, else it returns [hashring.ErrOptions]: then data moves between partitions, not with them. It
+// costs O(count).
 func DiffPartitions(old, new *Partitions) (iter.Seq[PartitionMove], error) {
 	if old.count != new.count {
-		return nil, fmt.Errorf("balance: %w: %d partitions cannot be compared with %d", hashring.ErrOptions, old.count, new.count)
+		return nil, fmt.Errorf("balance: %w: %d partitions cannot be compared with %d",
+			hashring.ErrOptions, old.count, new.count)
 	}
 	for _, key := range probes {
 		if old.bounds.ring.Position(key) != new.bounds.ring.Position(key) {

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// What the load demo sends: requests of users of whom few send most, one after another, so many that a backend has some
-// under way at any time. Time is counted in requests, so that each run shows the same: as the n-th arrives, that which
-// came takes requests before is done, or slow requests before at the slow backend.
+// What the load demo sends: requests of users of whom few send most. Time is counted in requests, so that each run shows
+// the same: a request is done when the 10th behind it is sent, and at the slow backend when the 40th is.
 const (
 	loadRequests = 1000
 	loadUsers    = 200
@@ -28,18 +27,19 @@ func loadDemo(ctx context.Context, backends int, bound float64, out io.Writer) e
 	if backends < 2 {
 		return errors.New("the demo shifts load between backends, so it takes two at least")
 	}
-	free, err := runLoad(ctx, backends, 0)
+	bounded, err := runLoad(ctx, backends, bound)
 	if err != nil {
 		return err
 	}
-	bounded, err := runLoad(ctx, backends, bound)
+	free, err := runLoad(ctx, backends, 0)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(table, "backend\tserved\tat once\tserved with a bound of %v\tat once\n", bound)
 	row := func(shown, name string) {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", shown, free.served[name], free.peak[name], bounded.served[name], bounded.peak[name])
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n",
+			shown, free.served[name], free.peak[name], bounded.served[name], bounded.peak[name])
 	}
 	for _, name := range free.names {
 		if name == free.slow {

@@ -1,9 +1,9 @@
 // Loadbalancer is an HTTP reverse proxy that sends each user to the same backend every time, and to the next replica on
 // the ring while that backend cannot be reached.
 //
-// The key of a request is a header, a cookie or the client's address, and a [hashring.Live] says whose it is. So a backend
-// can keep what belongs to a user in memory: one that joins or leaves moves only the users it gains or loses, and when
-// one dies its users go each to their second replica, and nobody else moves.
+// The key of a request is a header, a cookie or the client's address, and a [hashring.Live] says whose it is. So a
+// backend can keep what belongs to a user in memory: one that joins or leaves moves only the users it gains or loses,
+// and when one dies its users go each to their second replica, and nobody else moves.
 //
 // It starts its backends itself, on loopback, so that it runs with no arguments:
 //
@@ -47,8 +47,11 @@ func main() {
 	flag.IntVar(&cfg.backends, "backends", 3, "number of backends to start")
 	flag.StringVar(&cfg.by, "by", defaultBy, "what to route by: a list of header:NAME, cookie:NAME and addr, of which the first that a request has counts")
 	flag.DurationVar(&cfg.hold, "hold", 3*time.Second, "how long a backend that could not be reached is passed over")
-	flag.Float64Var(&cfg.bound, "bound", 0, "how many times its part of the requests under way a backend may have, as 1.25; 0 for no bound")
-	demonstrate := flag.Bool("demo", false, "send some requests, kill a backend, send them again, show who served whom; with -bound, send skewed requests to a slow backend; of the other flags only -backends counts")
+	flag.Float64Var(&cfg.bound, "bound", 0,
+		"how many times its part of the requests under way a backend may have, as 1.25; 0 for no bound")
+	demonstrate := flag.Bool("demo", false,
+		"send some requests, kill a backend, send them again, show who served whom; with -bound, send many, most of them for "+
+			"a slow backend, with the bound and without; of the other flags only -backends counts")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -46,8 +46,8 @@ func (t *target) held(now time.Time) bool {
 }
 
 // NewProxy returns a Proxy without backends that routes by the first of by that a request has, else by client address,
-// and passes over a backend for the time of hold when it could not be reached. A bound, of 1 at least, is how many times
-// its part of the requests under way a backend may have; 0 is none.
+// and passes over a backend for the time of hold when it could not be reached. A bound, of 1 at least, is how many
+// times its part of the requests under way a backend may have; 0 is none.
 func NewProxy(by []keySource, hold time.Duration, bound float64, logger *log.Logger) (*Proxy, error) {
 	p := &Proxy{by: by, hold: hold, log: logger, now: time.Now, live: hashring.NewLive(nil)}
 	p.table.Store(new(hashring.Table[*target]))
@@ -129,8 +129,8 @@ func (p *Proxy) update(joins *target, derive func(*hashring.Ring) (*hashring.Rin
 	})
 }
 
-// candidates yields the backends to try for x, best first, but those held down: its replicas on the ring, or if there is
-// a bound those of them that have room first. Then x has a lease of the one that is yielded, until the next.
+// candidates yields the backends to try for x, best first, but those held down: its replicas on the ring, or if there
+// is a bound those of them that have room first. Then x has a lease of the one that is yielded, until the next.
 func (p *Proxy) candidates(table *hashring.Table[*target], x *exchange) iter.Seq[*target] {
 	return func(yield func(*target) bool) {
 		if p.balancer == nil {
