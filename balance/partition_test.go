@@ -156,6 +156,28 @@ func TestPartitionsWithRoomAreTheRings(t *testing.T) {
 	}
 }
 
+// A token at the first position of a partition owns it; one before that does not, however close.
+func TestPartitionsBeginAtTheirFirstPosition(t *testing.T) {
+	for _, count := range []int{1, 2, 3, 7, 100, 1 << 20} {
+		for _, k := range []int{0, count / 3, count / 2, count - 1} {
+			first := firstPosition(k, count)
+			r := mustNew(t, []hashring.Node{
+				{Name: "before", Tokens: []uint64{first - 1}},
+				{Name: "at", Tokens: []uint64{first}},
+				{Name: "behind", Tokens: []uint64{first + 1}},
+			}, nil)
+			p := mustPartition(t, r, count, 1e300)
+			owner, _ := p.OwnerOf(k)
+			require.Equal(t, "at", owner, "partition %d of %d", k, count)
+			for name := range p.Replicas(k) {
+				require.Equal(t, "at", name)
+				break
+			}
+			require.Equal(t, []string{"at", "behind", "before"}, slices.Collect(p.Replicas(k)))
+		}
+	}
+}
+
 func TestReplicasOfAPartition(t *testing.T) {
 	r := mustNew(t, weightedNodes(20), nil)
 	p := mustPartition(t, r, 1000, 1)
