@@ -240,7 +240,7 @@ type slot struct {
 
 var slots = sync.Pool{New: func() any { return new(slot) }}
 
-// Node returns the name of the node, or "" for the zero Lease.
+// Node returns the name of the node, or "" for the zero Lease. [hashring.Table.Value] has what goes with the name.
 func (l Lease) Node() string {
 	if l.counter == nil {
 		return ""

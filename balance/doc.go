@@ -15,7 +15,7 @@
 //
 //	ceil(factor * (total+1) * w/W)
 //
-// of them. A factor of 1.25 is a good start; 1 is as even as can be, and sends the most past their owners. The bounds
-// together are never less than the total, so there is always a node with room. They are reckoned in float64. W counts
-// the nodes that have tokens: a [hashring.Placement] may leave some without, and those get nothing.
+// of them. A factor of 1.25 is a good start; 1 is as even as can be, but sends the most requests past their owners. The
+// bounds together are never less than the total, so there is always a node with room. They are reckoned in float64. W
+// counts the nodes that have tokens: a [hashring.Placement] may leave some without, and those get nothing.
 package balance
