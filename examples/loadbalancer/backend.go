@@ -30,14 +30,17 @@ func newFleet(proxy *Proxy, answer func(name string) http.Handler) *fleet {
 	return &fleet{proxy: proxy, answer: answer, running: make(map[string]*backend)}
 }
 
-// startFleet starts backend-1 to backend-n, each of which answers with its name.
-func startFleet(proxy *Proxy, n int) (*fleet, error) {
+// sayName is a backend that answers with its name.
+func sayName(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, name) })
+}
+
+// startFleet starts backend-1 to backend-n.
+func startFleet(proxy *Proxy, n int, answer func(name string) http.Handler) (*fleet, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("the number of backends is %d", n)
 	}
-	f := newFleet(proxy, func(name string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, name) })
-	})
+	f := newFleet(proxy, answer)
 	for i := range n {
 		if err := f.start(fmt.Sprintf("backend-%d", i+1)); err != nil {
 			f.close()

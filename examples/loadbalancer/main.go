@@ -1,16 +1,17 @@
 // Loadbalancer is an HTTP reverse proxy that sends each user to the same backend every time, and to the next replica on
 // the ring while that backend cannot be reached.
 //
-// The key of a request is a header, a cookie or the client's address, and a [hashring.Live] says whose it is. So a backend
-// can keep what belongs to a user in memory: one that joins or leaves moves only the users it gains or loses, and when
-// one dies its users go each to their second replica, and nobody else moves.
+// The key of a request is a header, a cookie or the client's address, and a [hashring.Live] says whose it is. So a
+// backend can keep what belongs to a user in memory: one that joins or leaves moves only the users it gains or loses,
+// and when one dies its users go each to their second replica, and nobody else moves.
 //
 // It starts its backends itself, on loopback, so that it runs with no arguments:
 //
 //	go run ./examples/loadbalancer          # then try what it prints
 //	go run ./examples/loadbalancer -demo    # sends the requests itself, and kills a backend
+//	go run ./examples/loadbalancer -demo -bound 1.25    # sends most for a few users, and slows a backend down
 //
-// What to read: candidates in proxy.go is the choice of a backend, send below it the fail-over, and backend.go how
+// What to read: candidates in proxy.go is the choice of a backend, send below it the fail-over, update above it how
 // backends come and go while requests are served.
 package main
 
@@ -26,7 +27,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -37,6 +37,7 @@ type config struct {
 	backends      int
 	by            string
 	hold          time.Duration
+	bound         float64
 }
 
 func main() {
@@ -46,7 +47,11 @@ func main() {
 	flag.IntVar(&cfg.backends, "backends", 3, "number of backends to start")
 	flag.StringVar(&cfg.by, "by", defaultBy, "what to route by: a list of header:NAME, cookie:NAME and addr, of which the first that a request has counts")
 	flag.DurationVar(&cfg.hold, "hold", 3*time.Second, "how long a backend that could not be reached is passed over")
-	demonstrate := flag.Bool("demo", false, "send some requests, kill a backend, send them again, show who served whom; of the other flags only -backends counts")
+	flag.Float64Var(&cfg.bound, "bound", 0,
+		"how many times its part of the requests under way a backend may have, as 1.25; 0 for no bound")
+	demonstrate := flag.Bool("demo", false,
+		"send some requests, kill a backend, send them again, show who served whom; with -bound, send many, most of them for "+
+			"a slow backend, with the bound and without; of the other flags only -backends counts")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -56,6 +61,8 @@ func main() {
 	switch {
 	case flag.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case *demonstrate && cfg.bound != 0:
+		err = loadDemo(ctx, cfg.backends, cfg.bound, os.Stdout)
 	case *demonstrate:
 		err = demo(ctx, cfg.backends, os.Stdout)
 	default:
@@ -73,8 +80,11 @@ func serve(ctx context.Context, cfg config, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	proxy := NewProxy(by, cfg.hold, log.Default())
-	fleet, err := startFleet(proxy, cfg.backends)
+	proxy, err := NewProxy(by, cfg.hold, cfg.bound, log.Default())
+	if err != nil {
+		return fmt.Errorf("-bound: %w", err)
+	}
+	fleet, err := startFleet(proxy, cfg.backends, sayName)
 	if err != nil {
 		return err
 	}
@@ -129,88 +139,4 @@ func shutdown(srv *http.Server) error {
 		return srv.Close()
 	}
 	return err
-}
-
-var users = []string{"alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy", "kim", "leo"}
-
-// demo sends one request a user, kills the backend of the first, sends them again, starts it again, sends them again,
-// and writes to out who served whom. Everything goes over real connections; only the ports differ from run to run.
-func demo(ctx context.Context, backends int, out io.Writer) error {
-	if backends < 2 {
-		return errors.New("the demo kills a backend, so it takes two at least")
-	}
-	by, err := parseBy("header:X-User")
-	if err != nil {
-		return err
-	}
-	// An hour outlasts the demo: the killed backend is back because it joins again, not because time has passed.
-	proxy := NewProxy(by, time.Hour, log.New(io.Discard, "", 0))
-	fleet, err := startFleet(proxy, backends)
-	if err != nil {
-		return err
-	}
-	defer fleet.close()
-	front, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	srv := newServer(proxy)
-	go srv.Serve(front)
-	defer srv.Close()
-
-	ask := func() ([]string, error) {
-		served := make([]string, len(users))
-		for i, user := range users {
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+front.Addr().String(), nil)
-			if err != nil {
-				return nil, err
-			}
-			req.Header.Set("X-User", user)
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return nil, err
-			}
-			answer, err := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err != nil {
-				return nil, err
-			}
-			if resp.StatusCode != http.StatusOK {
-				return nil, fmt.Errorf("the request of %s: %s: %s", user, resp.Status, answer)
-			}
-			served[i] = strings.TrimSpace(string(answer))
-		}
-		return served, nil
-	}
-	before, err := ask()
-	if err != nil {
-		return err
-	}
-	victim := before[0]
-	if err := fleet.kill(victim); err != nil {
-		return err
-	}
-	down, err := ask()
-	if err != nil {
-		return err
-	}
-	if err := fleet.start(victim); err != nil {
-		return err
-	}
-	back, err := ask()
-	if err != nil {
-		return err
-	}
-
-	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(table, "user\tall up\t%s killed\t%s back\treplicas on the ring\n", victim, victim)
-	for i, user := range users {
-		mark := ""
-		if down[i] != before[i] {
-			mark = " *"
-		}
-		replicas := proxy.live.Load().AppendReplicas(nil, user, 2)
-		fmt.Fprintf(table, "%s\t%s\t%s%s\t%s\t%s\n", user, before[i], down[i], mark, back[i], strings.Join(replicas, ", "))
-	}
-	return table.Flush()
 }

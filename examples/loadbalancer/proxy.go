@@ -9,16 +9,17 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"strings"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/balance"
 )
 
 // Proxy is a reverse proxy that sends each request to the backend that owns its key, or to the next replica if that one
-// cannot be reached. Backends come and go with Add and Remove while it serves.
+// cannot be reached or, with a bound, has more than its part of the requests. Backends come and go with Add and Remove
+// while it serves.
 type Proxy struct {
 	by        []keySource
 	hold      time.Duration
@@ -27,9 +28,9 @@ type Proxy struct {
 	transport http.RoundTripper
 	handler   *httputil.ReverseProxy
 
-	live    *hashring.Live
-	targets sync.Map   // from name to *target: where the nodes of the ring are. A lookup takes no lock, like the ring's
-	mu      sync.Mutex // of changes, so that they reach the ring and targets in one order
+	live     *hashring.Live
+	table    atomic.Pointer[hashring.Table[*target]] // of the ring of live, or of the one that live is about to have
+	balancer *balance.Balancer                       // nil without a bound
 }
 
 // target is where a backend is, and whether the proxy could reach it. A backend that is added anew is another target,
@@ -45,9 +46,17 @@ func (t *target) held(now time.Time) bool {
 }
 
 // NewProxy returns a Proxy without backends that routes by the first of by that a request has, else by client address,
-// and passes over a backend for the time of hold when it could not be reached.
-func NewProxy(by []keySource, hold time.Duration, logger *log.Logger) *Proxy {
+// and passes over a backend for the time of hold when it could not be reached. A bound, of 1 at least, is how many
+// times its part of the requests under way a backend may have; 0 is none.
+func NewProxy(by []keySource, hold time.Duration, bound float64, logger *log.Logger) (*Proxy, error) {
 	p := &Proxy{by: by, hold: hold, log: logger, now: time.Now, live: hashring.NewLive(nil)}
+	p.table.Store(new(hashring.Table[*target]))
+	if bound != 0 {
+		var err error
+		if p.balancer, err = balance.New(p.live, bound); err != nil {
+			return nil, err
+		}
+	}
 	p.transport = &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
 		MaxIdleConnsPerHost:   64,
@@ -57,63 +66,97 @@ func NewProxy(by []keySource, hold time.Duration, logger *log.Logger) *Proxy {
 		DisableCompression:    true, // what the client did not ask for is not the proxy's to add
 	}
 	p.handler = &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetXForwarded()
-			// The key comes from the request as it arrived: headers that concern one hop are gone from Out.
-			r.Out = r.Out.WithContext(context.WithValue(r.Out.Context(), keyContext{}, p.key(r.In)))
-		},
+		Rewrite:      (*httputil.ProxyRequest).SetXForwarded,
 		Transport:    roundTripFunc(p.send),
 		ErrorHandler: p.fail,
 		ErrorLog:     logger,
 	}
-	return p
+	return p, nil
 }
 
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+// exchange is what the proxy knows of one request. Its lease is of the backend that has it, if there is a bound.
+type exchange struct {
+	key   string
+	lease balance.Lease
+}
+
+type exchangeKey struct{} // in the request's context
+
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The key comes from the request as it arrived: headers that concern one hop are not passed on.
+	x := &exchange{key: p.key(r)}
+	defer func() { x.lease.Release() }() // when the response has been passed on, or there is none
+	p.handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+}
 
 // Add adds the backend called name, or gives it a new address and a clean slate.
 func (p *Proxy) Add(name, addr string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, err := p.live.Update(func(r *hashring.Ring) (*hashring.Ring, error) {
-		next, err := r.With(hashring.Node{Name: name})
-		if err == nil { // before a request can see the name on the ring
-			p.targets.Store(name, &target{name: name, addr: addr})
-		}
-		return next, err
+	_, err := p.update(&target{name: name, addr: addr}, func(r *hashring.Ring) (*hashring.Ring, error) {
+		return r.With(hashring.Node{Name: name})
 	})
 	return err
 }
 
 // Remove removes the backend called name, and reports whether there was one. Requests that it is serving go on.
 func (p *Proxy) Remove(name string) (bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change, err := p.live.Remove(name)
-	if err == nil {
-		p.targets.Delete(name)
-		// Connections kept to it would delay its shutdown, in particular one that has not been used: a server waits
-		// for the first request on it. Those kept to others are closed along with them, and dialled again.
-		(&http.Client{Transport: p.transport}).CloseIdleConnections()
+	change, err := p.update(nil, func(r *hashring.Ring) (*hashring.Ring, error) { return r.Without(name) })
+	if err != nil {
+		return false, err
 	}
-	return change.Old != change.New, err
+	// Connections kept to it would delay its shutdown, in particular one that has not been used: a server waits for the
+	// first request on it. Those kept to others are closed along with them, and dialled again.
+	(&http.Client{Transport: p.transport}).CloseIdleConnections()
+	return change.Old != change.New, nil
 }
 
-// candidates yields the backends to try for key, best first: its replicas on the ring, but those held down.
-func (p *Proxy) candidates(ring *hashring.Ring, key string) iter.Seq[*target] {
+// update publishes the ring that derive makes of the current one, and the table of that just before it. The backend
+// joins, if not nil, is new on the ring, or is there already and has moved.
+func (p *Proxy) update(joins *target, derive func(*hashring.Ring) (*hashring.Ring, error)) (hashring.Change, error) {
+	return p.live.Update(func(r *hashring.Ring) (*hashring.Ring, error) {
+		next, err := derive(r)
+		if err != nil {
+			return nil, err
+		}
+		table, err := hashring.Bind(next, p.table.Load(), func(hashring.Node) (*target, error) { return joins, nil })
+		if err != nil {
+			return nil, err
+		}
+		if joins != nil {
+			table, _ = table.With(joins.name, joins)
+		}
+		p.table.Store(table)
+		return next, nil
+	})
+}
+
+// candidates yields the backends to try for x, best first, but those held down: its replicas on the ring, or if there
+// is a bound those of them that have room first. Then x has a lease of the one that is yielded, until the next.
+func (p *Proxy) candidates(table *hashring.Table[*target], x *exchange) iter.Seq[*target] {
 	return func(yield func(*target) bool) {
-		for name := range ring.Replicas(key) {
-			v, ok := p.targets.Load(name)
-			if !ok { // removed since the ring was loaded
-				continue
+		if p.balancer == nil {
+			for _, t := range table.Replicas(x.key) {
+				if !t.held(p.now()) && !yield(t) {
+					return
+				}
 			}
-			t := v.(*target)
-			if t.held(p.now()) {
-				continue
+			return
+		}
+		var tried []string
+		for {
+			x.lease.Release()
+			var ok bool
+			x.lease, ok = p.balancer.AcquireIf(x.key, func(name string) bool {
+				t, ok := table.Value(name) // not one that has joined since the table was loaded
+				return ok && !t.held(p.now()) && !slices.Contains(tried, name)
+			})
+			if !ok {
+				return
 			}
+			t, _ := table.Value(x.lease.Node())
 			if !yield(t) {
 				return
 			}
+			tried = append(tried, t.name)
 		}
 	}
 }
@@ -125,16 +168,16 @@ func (p *Proxy) candidates(ring *hashring.Ring, key string) iter.Seq[*target] {
 // A connection kept from earlier requests may turn out to be dead only when it is used. That case is http.Transport's,
 // which dials again if the request may be repeated; here it shows as a failed dial or not at all.
 func (p *Proxy) send(req *http.Request) (*http.Response, error) {
-	ring := p.live.Load() // once: all tries are on one membership
-	if ring.NumTokens() == 0 {
+	table := p.table.Load() // once: all tries are on one membership
+	if table.Ring().NumTokens() == 0 {
 		return nil, &statusError{http.StatusServiceUnavailable, "there are no backends", nil}
 	}
 	body, err := newReplay(req)
 	if err != nil {
 		return nil, &statusError{http.StatusBadRequest, "the request body broke off", err}
 	}
-	key, _ := req.Context().Value(keyContext{}).(string)
-	for t := range p.candidates(ring, key) {
+	x := req.Context().Value(exchangeKey{}).(*exchange)
+	for t := range p.candidates(table, x) {
 		out := req.WithContext(req.Context())
 		u := *req.URL
 		u.Scheme, u.Host = "http", t.addr
@@ -158,7 +201,7 @@ func (p *Proxy) send(req *http.Request) (*http.Response, error) {
 			return nil, &statusError{http.StatusBadGateway, t.name + " cannot be reached", err}
 		}
 	}
-	return nil, &statusError{http.StatusBadGateway, fmt.Sprintf("none of the %d backends can be reached", ring.Len()), nil}
+	return nil, &statusError{http.StatusBadGateway, fmt.Sprintf("none of the %d backends can be reached", table.Ring().Len()), nil}
 }
 
 // dialFailed reports whether err says that there was no connection, so that nothing was sent.
@@ -197,56 +240,3 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// keyContext is the key of a request's key in its context.
-type keyContext struct{}
-
-// keySource returns what a request is routed by, or "" if the request does not have it.
-type keySource func(*http.Request) string
-
-// parseBy reads a list of header:NAME, cookie:NAME and addr.
-func parseBy(list string) ([]keySource, error) {
-	var by []keySource
-	for s := range strings.SplitSeq(list, ",") {
-		kind, name, named := strings.Cut(strings.TrimSpace(s), ":")
-		switch {
-		case kind == "header" && strings.EqualFold(name, "Host"): // net/http keeps it apart
-			by = append(by, func(r *http.Request) string { return r.Host })
-		case kind == "header" && name != "":
-			by = append(by, func(r *http.Request) string { return r.Header.Get(name) })
-		case kind == "cookie" && name != "":
-			by = append(by, func(r *http.Request) string {
-				c, err := r.Cookie(name)
-				if err != nil {
-					return ""
-				}
-				return c.Value
-			})
-		case kind == "addr" && !named:
-			by = append(by, clientAddr)
-		default:
-			return nil, fmt.Errorf("-by: %q is none of header:NAME, cookie:NAME and addr", s)
-		}
-	}
-	return by, nil
-}
-
-// key returns what r is routed by. Every request has a client address, so none is without a key.
-func (p *Proxy) key(r *http.Request) string {
-	for _, source := range p.by {
-		if key := source(r); key != "" {
-			return key
-		}
-	}
-	return clientAddr(r)
-}
-
-// clientAddr returns the host at the other end of the connection. The port is another for each connection of a client.
-// X-Forwarded-For does not count: anybody can send that.
-func clientAddr(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}

@@ -31,9 +31,16 @@ type rig struct {
 // newRig starts n backends that answer with answer, or with their name if it is nil.
 func newRig(t *testing.T, n int, by string, answer func(name string) http.Handler) *rig {
 	t.Helper()
+	return newBoundedRig(t, n, by, 0, answer)
+}
+
+func newBoundedRig(t *testing.T, n int, by string, bound float64, answer func(name string) http.Handler) *rig {
+	t.Helper()
 	sources, err := parseBy(by)
 	require.NoError(t, err)
-	r := &rig{Proxy: NewProxy(sources, time.Second, log.New(io.Discard, "", 0))}
+	proxy, err := NewProxy(sources, time.Second, bound, log.New(io.Discard, "", 0))
+	require.NoError(t, err)
+	r := &rig{Proxy: proxy}
 	r.now = func() time.Time { return time.Unix(0, r.clock.Load()) }
 	if answer == nil {
 		answer = func(name string) http.Handler {
@@ -81,7 +88,9 @@ func request(t *testing.T, method, url, user string, body io.Reader) *http.Reque
 // upNow returns the names of the candidates for key.
 func (r *rig) upNow(key string) []string {
 	var names []string
-	for c := range r.candidates(r.live.Load(), key) {
+	x := &exchange{key: key}
+	defer func() { x.lease.Release() }()
+	for c := range r.candidates(r.table.Load(), x) {
 		names = append(names, c.name)
 	}
 	return names
@@ -170,9 +179,9 @@ func clientFrom(i int) *http.Client {
 
 func address(t *testing.T, r *rig, name string) string {
 	t.Helper()
-	v, ok := r.targets.Load(name)
+	v, ok := r.table.Load().Value(name)
 	require.True(t, ok)
-	return v.(*target).addr
+	return v.addr
 }
 
 // TestChangesUnderLoad removes a backend and adds it, at one address and another, while requests are served: none fails.
@@ -246,7 +255,9 @@ func TestKey(t *testing.T) {
 	key := func(by string) string {
 		sources, err := parseBy(by)
 		require.NoError(t, err)
-		return NewProxy(sources, 0, nil).key(req)
+		p, err := NewProxy(sources, 0, 0, nil)
+		require.NoError(t, err)
+		return p.key(req)
 	}
 	require.Equal(t, "2001:db8::7", key(defaultBy))
 	require.Equal(t, "2001:db8::7", key("header:X-User"), "without the header the address is left")
