@@ -30,6 +30,8 @@
 //     on indexes of nodes where those with keys give names.
 //   - [NewHash] makes a hash of any function, [Placement] gives tokens by any rule. [Node.Tokens] are those that you choose,
 //     with [Ring.SplitLargest] to choose them.
+//   - [Table] holds a value for each node, as a connection, in one snapshot with the ring.
+//   - Package balance bounds the load of nodes.
 //   - [Ring.Ownership] is how much of the circle each node and zone has, exactly, and how even that is; [Ring.Ranges] is
 //     which ranges. [VirtualNodesFor] is how many virtual nodes keep the peak where you want it.
 //   - [Diff] is what moves from whom to whom between two rings, [DiffReplicas] what is to be copied, and from where.
@@ -55,6 +57,7 @@
 //
 //	Owner, OwnerAt                    O(1)          no allocation, no lock
 //	Replicas, Spread, first n         O(n) tokens   no allocation, no lock
+//	Table.Get                         O(1)          no allocation, no lock
 //	New                               O(T)          sorts by buckets
 //	With, Without                     O(T)          one merge
 //	Live.Load                         O(1)          one atomic read

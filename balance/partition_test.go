@@ -288,8 +288,8 @@ func TestDiffPartitions(t *testing.T) {
 	require.ErrorContains(t, err, "300 partitions cannot be compared with 301")
 	byMD5 := mustNew(t, weightedNodes(10), &hashring.Options{Hash: hashring.MD5})
 	_, err = balance.DiffPartitions(a, mustPartition(t, byMD5, 300, 1.1))
-	require.ErrorIs(t, err, hashring.ErrOptions)
-	require.ErrorContains(t, err, "different hashes")
+	require.ErrorIs(t, err, hashring.ErrHash)
+	require.ErrorContains(t, err, "balance: ")
 }
 
 func TestPartitionsThatAreRefused(t *testing.T) {
