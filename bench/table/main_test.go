@@ -87,6 +87,7 @@ func TestMeasure(t *testing.T) {
 		{21.04, "B/point", "21.0"},
 		{0.0456, "stray-%", "0.0456"},
 		{12345, "B/node", "12345"},
+		{3, "allocs/op", "3"},
 	} {
 		require.Equal(t, c.want, measure(c.value, c.unit))
 	}

@@ -104,7 +104,11 @@ func compare(theirs, ours summary, unit string) string {
 
 // measure is a value with its unit, if the title of its row does not say that already.
 func measure(value float64, unit string) string {
-	if unit != "ns/op" {
+	switch unit {
+	case "ns/op":
+	case "allocs/op":
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	default:
 		return significant(value)
 	}
 	for _, u := range []struct {
