@@ -225,12 +225,16 @@ func BenchmarkMemory(b *testing.B) {
 	each(b, []int{10, 100, 1000}, quick, func(b *testing.B, p peer, n int) {
 		b.Run(path(p), func(b *testing.B) {
 			nodes := nodeNames(n, 0)
-			kept := make([]placer, 1000/n) // many small ones, so that nothing else on the heap counts
+			total := 10_000 // nodes of all together, so that nothing else on the heap counts
+			if p.slow {
+				total = 1000
+			}
+			kept := make([]placer, total/n)
 			before := heap()
 			for i := range kept {
 				kept[i] = p.make(nodes)
 			}
-			node := float64(heap()-before) / 1000
+			node := float64(heap()-before) / float64(total)
 			runtime.KeepAlive(kept)
 			b.ReportMetric(node, "B/node")
 			if p.kind == ring {
@@ -241,11 +245,14 @@ func BenchmarkMemory(b *testing.B) {
 	})
 }
 
-// heap returns the bytes in use after a collection.
+// heap returns the bytes in use after a collection, and after what cleanups let go.
 func heap() int64 {
 	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond) // they run beside
+	}
 	runtime.GC()
-	runtime.GC() // what finalizers of the first held back
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }

@@ -71,6 +71,17 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
+func TestBoldIsALoss(t *testing.T) {
+	for _, c := range []struct {
+		theirs float64
+		want   string
+	}{{5, "**0.500**"}, {9.94, "**0.994**"}, {9.96, "0.996"}, {10, "1.00"}, {12, "1.20"}} {
+		require.Equal(t, c.want, compare(summary{median: c.theirs}, summary{median: 10}, "ns/op"))
+	}
+	require.Equal(t, "2.00 ±30%", compare(summary{20, 0.1}, summary{10, 0.2}, "ns/op"))
+	require.Equal(t, "2 ±10%", compare(summary{2, 0.1}, summary{}, "allocs/op"))
+}
+
 func TestMeasure(t *testing.T) {
 	for _, c := range []struct {
 		value float64
@@ -88,6 +99,8 @@ func TestMeasure(t *testing.T) {
 		{0.0456, "stray-%", "0.0456"},
 		{12345, "B/node", "12345"},
 		{3, "allocs/op", "3"},
+		{0.9996, "peak/mean", "1.00"},
+		{99.96, "B/node", "100"},
 	} {
 		require.Equal(t, c.want, measure(c.value, c.unit))
 	}

@@ -96,7 +96,7 @@ func compare(theirs, ours summary, unit string) string {
 	}
 	ratio := summary{theirs.median / ours.median, theirs.spread + ours.spread}
 	text := significant(ratio.median)
-	if ratio.median < 1 {
+	if ratio.median < 0.995 { // and so does not read 1.00
 		text = "**" + text + "**"
 	}
 	return text + ratio.plusMinus()
@@ -124,11 +124,10 @@ func measure(value float64, unit string) string {
 
 // significant is v in three digits, or all of them before the point.
 func significant(v float64) string {
-	switch {
-	case v == 0:
+	if v == 0 {
 		return "0"
-	case v >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(v))))), 64)
+	decimals := func(v float64) int { return max(0, 2-int(math.Floor(math.Log10(math.Abs(v))))) }
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', decimals(v), 64), 64) // 0.9999 to 1.000, which has four
+	return strconv.FormatFloat(v, 'f', decimals(rounded), 64)
 }
