@@ -223,26 +223,32 @@ func BenchmarkBuild(b *testing.B) {
 // BenchmarkMemory reports the heap that a ring retains, for each node and for each point. It measures no time.
 func BenchmarkMemory(b *testing.B) {
 	each(b, []int{10, 100, 1000}, quick, func(b *testing.B, p peer, n int) {
+		node := sync.OnceValue(func() float64 { return retained(p, n) })
 		b.Run(path(p), func(b *testing.B) {
-			nodes := nodeNames(n, 0)
-			total := 10_000 // nodes of all together, so that nothing else on the heap counts
-			if p.slow {
-				total = 1000
-			}
-			kept := make([]placer, total/n)
-			before := heap()
-			for i := range kept {
-				kept[i] = p.make(nodes)
-			}
-			node := float64(heap()-before) / float64(total)
-			runtime.KeepAlive(kept)
-			b.ReportMetric(node, "B/node")
+			b.ReportMetric(node(), "B/node")
 			if p.kind == ring {
-				b.ReportMetric(node/points, "B/point")
+				b.ReportMetric(node()/points, "B/point")
 			}
 			b.ReportMetric(0, "ns/op")
 		})
 	})
+}
+
+// retained returns the bytes of heap that each of n nodes of p takes, in as many rings as it needs for nothing else on
+// the heap to count.
+func retained(p peer, n int) float64 {
+	total := 10_000 // nodes of all rings
+	if p.slow {
+		total = 1000
+	}
+	nodes, kept := nodeNames(n, 0), make([]placer, total/n)
+	before := heap()
+	for i := range kept {
+		kept[i] = p.make(nodes)
+	}
+	after := heap()
+	runtime.KeepAlive(kept)
+	return float64(after-before) / float64(total)
 }
 
 // heap returns the bytes in use after a collection, and after what cleanups let go.
