@@ -4,7 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GO         ?= go
 FUZZCOUNT  ?= 20000x
 
-.PHONY: check test lint race cross wasm oldest bench fuzz vectors newcomer
+.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers fuzz vectors newcomer
 
 check: lint test
 
@@ -39,6 +39,15 @@ oldest:
 # Once each, so that they go on compiling and running. For figures: go test -run '^$$' -bench . -count 10
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+
+# Beside other libraries: half an hour or more, on a machine that does nothing else. Prints the table of BENCHMARKS.md.
+bench-peers:
+	cd bench && $(GO) test -run '^$$' -bench . -benchtime 200ms -count 10 -timeout 3h | tee /dev/stderr | $(GO) run ./table
+
+# The module of its own that they are in: its tests, and each benchmark once.
+check-peers:
+	cd bench && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./...
+	cd bench && $(GO) test -race -short ./... && $(GO) test -run '^$$' -bench '/nodes=10$$' -benchtime 1x .
 
 fuzz:
 	for target in FuzzChanges FuzzNew FuzzDecode FuzzDecodeJSON; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done

@@ -128,14 +128,20 @@ func merge(old circle, to []uint32, kept int, fresh circle) circle {
 	var dropped []uint64 // ascending, as fresh.tokens are
 	i, n := 0, 0         // in old, in c
 	keepUntil := func(end int) {
-		for ; i < end; i++ {
-			o := to[old.owners[i]]
-			if o == gone {
-				dropped = append(dropped, old.tokens[i])
-				continue
+		for i < end { // as far as all are kept, and one that is not
+			from, into := old.owners[i:end], c.owners[n:]
+			from = from[:min(len(from), len(into))]
+			into = into[:len(from)]
+			k := 0
+			for ; k < len(from) && to[from[k]] != gone; k++ {
+				into[k] = to[from[k]]
 			}
-			c.tokens[n], c.owners[n] = old.tokens[i], o
-			n++
+			copy(c.tokens[n:], old.tokens[i:i+k])
+			i, n = i+k, n+k
+			if k < len(from) {
+				dropped = append(dropped, old.tokens[i])
+				i++
+			}
 		}
 	}
 	for j, t := range fresh.tokens[:fresh.len()] {
@@ -171,9 +177,12 @@ func shiftIndex(index []uint32, shift uint8, came, went []uint64) []uint32 {
 	}
 	for b < len(index) {
 		end := min(next(came), next(went)) // the bucket of the next token that changes those behind it
-		for ; b <= end; b++ {
-			out[b] = index[b] + by
+		from, into := index[b:end+1], out[b:end+1]
+		into = into[:len(from)]
+		for i, place := range from {
+			into[i] = place + by
 		}
+		b = end + 1
 		for len(came) > 0 && next(came) == end {
 			came = came[1:]
 			by++

@@ -27,7 +27,7 @@ type Options struct {
 const (
 	defaultVirtualNodes = 160
 	defaultMaxTokens    = 1 << 24
-	maxMaxTokens        = 1<<30 - 1 // the index has two entries a token, counted in 32 bits
+	maxMaxTokens        = 1<<30 - 1 // places are counted in 32 bits
 )
 
 // withDefaults returns o with the defaults filled in, and the hash of keys: nil for XXH64. It accepts its own result.

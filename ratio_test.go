@@ -48,11 +48,10 @@ func TestRatios(t *testing.T) {
 		t, o := slices.Clone(tokens), slices.Clone(owners)
 		sink.Add(int64(t[0]) + int64(o[0]))
 	}
-	requireRatio(t, 60, with, copying, "With one node / copying 12 bytes a token, %d tokens", r.NumTokens())
+	requireRatio(t, 6, with, copying, "With one node / copying 12 bytes a token, %d tokens", r.NumTokens())
 }
 
-// A ring of many tokens retains 20 bytes for each: 8 for the token, 4 for its owner and 8 for the index. Its nodes add
-// some, and no list may be left with room that it does not need.
+// A ring of many tokens retains 12 bytes for a token and its owner, and 5 to 11 for the index. Its nodes add some, and no list may be left with room that it does not need.
 func TestBytesPerToken(t *testing.T) {
 	skipWhereTimesMeanNothing(t)
 	nodes := benchNodes(1000, false)

@@ -69,12 +69,15 @@ func (r *Ring) countZones() {
 	r.zones.of = make([]uint32, len(r.nodes))
 	number := make(map[string]uint32)
 	var size []int // by zone, nodes with tokens
+	var z uint32
 	for i, n := range r.nodes {
-		z, ok := number[n.Zone]
-		if !ok {
-			z = uint32(len(size))
-			number[n.Zone] = z
-			size = append(size, 0)
+		if i == 0 || n.Zone != r.nodes[i-1].Zone { // else it is that of the node before: often all are in one
+			var ok bool
+			if z, ok = number[n.Zone]; !ok {
+				z = uint32(len(size))
+				number[n.Zone] = z
+				size = append(size, 0)
+			}
 		}
 		r.zones.of[i] = z
 		if holds == nil || holds[i] {
