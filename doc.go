@@ -64,7 +64,7 @@
 //	Diff, Ranges                      O(T)          one merge
 //	Ownership, DiffReplicas           O(T*n)        one sweep, n replicas
 //	Fingerprint, encodings            O(T)
-//	memory                            20 bytes a token, about 100 and the name a node
+//	memory                            17 to 23 bytes a token, about 100 and the name a node
 //
 // O(1) holds for tokens that are spread evenly, as those of hashed names are; where explicit ones crowd, a lookup is a
 // binary search.

@@ -19,7 +19,7 @@ type Options struct {
 	// between the others.
 	Placement Placement
 
-	// MaxTokens bounds the tokens of a ring, and with them its memory, at about 20 bytes a token; 0 is 1<<24. More are
+	// MaxTokens bounds the tokens of a ring, and with them its memory, at 17 to 23 bytes a token; 0 is 1<<24. More are
 	// refused with [ErrTooManyTokens] before memory for them is taken.
 	MaxTokens int
 }
