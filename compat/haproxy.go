@@ -54,8 +54,9 @@ func HAProxy(function string, avalanche bool) (*Rule, error) {
 	}, nil
 }
 
-// maxHAProxyID keeps the ids' points apart: 4,096 each, in 32 bits.
-const maxHAProxyID = 1<<20 - 1
+// maxHAProxyID keeps the ids' points apart: 4,096 each, in 32 bits. HAProxy takes greater ids, but they share their points
+// with smaller ones.
+const maxHAProxyID = 1 << 20
 
 // haproxyLabel returns the id of n.
 func haproxyLabel(n hashring.Node) (string, error) {

@@ -23,9 +23,9 @@ import (
 // one_at_a_time, or empty where it is not set: then keys are hashed by md5 in the two distributions that set
 // KETAMA_WEIGHTED, and by one_at_a_time in the others. MEMCACHED_BEHAVIOR_KETAMA_HASH makes no difference.
 //
-// Servers are named host:port, or host where the port is 11211; an IPv6 address has no brackets. The label is that
-// without the port if it is 11211, and under the two spy distributions "/host:port", always with the port. A node's
-// Label, if it has one, is hashed as it is.
+// Servers are named host:port, or host where the port is 11211, or by the path of a unix socket; an IPv6 address has no
+// brackets. The label is the host if the port is 11211, else host:port, and of a unix socket path:0. Under the two spy
+// distributions it is "/host:port", always with the port. A node's Label, if it has one, is hashed as it is.
 //
 // The weighted distributions have floor(w/W * 40 * n) digests MD5(label-k) of four points each, as [Libketama] has, but
 // count them in other floating point, so that sets as small as 25 equal servers differ. The others have 100 points a
@@ -85,18 +85,18 @@ func libmemcachedLabel(n hashring.Node, spy bool) (string, error) {
 		return n.Label, err
 	}
 	host, port := n.Name, uint64(11211)
-	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+	if i := strings.LastIndexByte(host, ':'); strings.HasPrefix(host, "/") {
+		port = 0 // a unix socket
+	} else if i >= 0 {
 		var err error
-		if port, err = strconv.ParseUint(host[i+1:], 10, 16); err != nil {
-			return "", refuse("the name does not end in :port; libmemcached has a host and a port")
+		if port, err = strconv.ParseUint(host[i+1:], 10, 16); err != nil || i == 0 {
+			return "", refuse("the name is not host:port with a port from 0 to 65535")
 		}
 		host = host[:i]
 	}
 	switch {
-	case host == "" || strings.HasPrefix(host, "/"):
-		return "", refuse("the name has no host; give what libmemcached hashes for it as its Label")
 	case strings.HasPrefix(host, "["):
-		return "", refuse("libmemcached has IPv6 addresses without brackets")
+		return "", refuse("libmemcached has IPv6 addresses without brackets, and hashes those")
 	case spy:
 		return fmt.Sprintf("/%s:%d", host, port), nil
 	case port == 11211:

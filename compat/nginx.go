@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/clockwise-go/hashring"
@@ -27,7 +28,7 @@ func Nginx() *Rule {
 	return &Rule{
 		name:  "nginx",
 		keys:  crc32Hash,
-		label: func(n hashring.Node) (string, error) { return nginxLabel(n), whole(n, "nginx", maxInt32) },
+		label: nginxLabel,
 		plan:  fixed(nginxPoints, crcChain),
 
 		circle: circle{narrow: true},
@@ -38,7 +39,8 @@ const nginxPoints = 160 // per unit of weight
 
 // CacheMemcachedFast is the rule of Perl's Cache::Memcached::Fast with ketama_points set (src/dispatch_key.c, at 0.28):
 // that of [Nginx], but a server of weight w has floor(ketamaPoints*w + 0.5) points, and weights may have fractions. With
-// 160 and whole weights both agree. ketamaPoints is from 1 to 2^31-1; without it the program has no ring.
+// 160 and whole weights both agree. ketamaPoints is from 1 to 2^31-1; without it the program has no ring. Servers are named
+// host:port, or by the path of a unix socket.
 func CacheMemcachedFast(ketamaPoints int) (*Rule, error) {
 	if ketamaPoints < 1 || ketamaPoints > maxInt32 {
 		return nil, badOption("ketama_points is %d, not from 1 to 2^31-1", ketamaPoints)
@@ -50,7 +52,15 @@ func CacheMemcachedFast(ketamaPoints int) (*Rule, error) {
 			if n.Weight > maxInt32 {
 				return "", refuse("weight %v is more than 2^31-1", n.Weight)
 			}
-			return nginxLabel(n), nil
+			address := labelOf(n)
+			if strings.HasPrefix(address, "/") {
+				return address + "\x00", nil
+			}
+			host, port := splitPort(address)
+			if port == "" {
+				return "", refuse("%q is neither host:port nor the path of a unix socket", address)
+			}
+			return host + "\x00" + port, nil
 		},
 		plan: func(servers []server) expander {
 			for i, s := range servers {
@@ -63,16 +73,29 @@ func CacheMemcachedFast(ketamaPoints int) (*Rule, error) {
 }
 
 // nginxLabel returns host, NUL and port of the address of n.
-func nginxLabel(n hashring.Node) string {
+func nginxLabel(n hashring.Node) (string, error) {
+	if err := whole(n, "nginx", maxInt32); err != nil {
+		return "", err
+	}
 	address := labelOf(n)
 	if len(address) >= 5 && strings.EqualFold(address[:5], "unix:") {
-		return address[5:] + "\x00"
+		return address[5:] + "\x00", nil
 	}
-	host := strings.TrimRight(address, "0123456789")
-	if !strings.HasSuffix(host, ":") {
-		return address + "\x00"
+	host, port := splitPort(address)
+	bare := !strings.Contains(host, ":") || strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]")
+	if n, err := strconv.ParseUint(port, 10, 16); host == "" || !bare || port != "" && (err != nil || n == 0) {
+		return "", refuse("%q is not a server's address: it has no host, or no valid port behind its colon", address)
 	}
-	return host[:len(host)-1] + "\x00" + address[len(host):]
+	return host + "\x00" + port, nil
+}
+
+// splitPort splits an address before the digits at its end, if those follow a colon. Else there is no port.
+func splitPort(address string) (host, port string) {
+	host = strings.TrimRight(address, "0123456789")
+	if !strings.HasSuffix(host, ":") || host == address {
+		return address, ""
+	}
+	return host[:len(host)-1], address[len(host):]
 }
 
 // crcChain makes each point of the one before.
