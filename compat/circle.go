@@ -2,10 +2,7 @@ package compat
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-
-	"github.com/clockwise-go/hashring"
 )
 
 // circle says how a program's points and its search become tokens and the ring's search.
@@ -26,54 +23,43 @@ func (c circle) token(point uint64) uint64 {
 	return point
 }
 
-// tokens emits the tokens of the points of servers.
-func (c circle) tokens(servers []server, expand expander, emit func(node int, token uint64) bool) error {
+// emitTokens emits the tokens of the points of servers.
+func (c circle) emitTokens(servers []server, expand expander, emit func(node int, token uint64) bool) {
 	if c.nearest {
-		return nearestTokens(servers, expand, emit)
+		emitNearest(servers, expand, emit)
+		return
 	}
 	for _, s := range servers {
 		if !expand(s, func(point uint64) bool { return emit(s.node, c.token(point)) }) {
-			break
+			return
 		}
 	}
-	return nil
 }
 
-// maxNearest is how many points nearestTokens takes: it needs all before it can emit one, so the limit of the ring's
-// options would come too late for memory. It is the default of [hashring.Options.MaxTokens], and is 4,096 HAProxy servers
-// of the greatest weight.
-const maxNearest = 1 << 24
-
-// nearestTokens emits a token for each of the points of servers, on a circle of 32 bits: halfway to the next point,
-// rounded down, since from there on that is nearer. The distance is taken along the circle, so the token of the last
-// point may lie beyond 0.
+// emitNearest emits a token for each of the points of servers, which are distinct, on a circle of 32 bits: halfway to the
+// next point, rounded down, since beyond that the next is nearer. The distance is taken along the circle, so the token of
+// the last point may lie beyond 0. It holds all points before it emits the first token.
 //
 //	points    10(a)        20(b)      29(c)
 //	tokens         15(a)       24(b)         the next: over 0
 //	owners   ...aaaaaabbbbbbbbbbcccc...
-func nearestTokens(servers []server, expand expander, emit func(node int, token uint64) bool) error {
+func emitNearest(servers []server, expand expander, emit func(node int, token uint64) bool) {
 	type held struct {
 		point uint32
 		node  int
 	}
 	var points []held
 	for _, s := range servers {
-		if s.count > uint64(maxNearest-len(points)) {
-			return &hashring.NodeError{Index: s.node, Name: s.label, Err: fmt.Errorf("%w: with its points there are more than %d",
-				hashring.ErrTooManyTokens, maxNearest)}
-		}
 		expand(s, func(point uint64) bool {
 			points = append(points, held{uint32(point), s.node})
 			return true
 		})
 	}
-	slices.SortStableFunc(points, func(a, b held) int { return cmp.Compare(a.point, b.point) })
-	points = slices.CompactFunc(points, func(a, b held) bool { return a.point == b.point })
+	slices.SortFunc(points, func(a, b held) int { return cmp.Compare(a.point, b.point) })
 	for i, p := range points {
 		next := points[(i+1)%len(points)].point
 		if !emit(p.node, uint64(p.point+(next-p.point)/2)<<32) {
-			break
+			return
 		}
 	}
-	return nil
 }

@@ -33,7 +33,7 @@ func Stathat(replicas int, hash string) (*Rule, error) {
 	if hash == "" {
 		hash = "crc32"
 	}
-	keys, err := hashCalled(map[string]hash32{"crc32": crc32Hash, "fnv32a": {"fnv1a-32", fnv1a32}}, "stathat", hash)
+	keys, err := hashCalled(map[string]*hash32{"crc32": crc32Hash, "fnv32a": {"fnv1a-32", fnv1a32}}, "stathat", hash)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func Stathat(replicas int, hash string) (*Rule, error) {
 }
 
 // replicated returns the rule of a library that hashes the index and the name.
-func replicated(program string, replicas int, settings string, keys hash32, strict bool) (*Rule, error) {
+func replicated(program string, replicas int, settings string, keys *hash32, strict bool) (*Rule, error) {
 	if err := checkCount(program, "replicas", replicas); err != nil {
 		return nil, err
 	}

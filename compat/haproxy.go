@@ -17,7 +17,7 @@ import (
 // A server of weight w has 16*w points, a mixture of 4096*id + k. Its name and address do not matter, so a node's Label
 // is its id, and must be there: [HAProxyIDs] gives the ids that HAProxy gives where the configuration does not. Not the
 // next but the nearest point owns a key, of two equally near the lower. All points are distinct. Weights are whole numbers
-// from 1 to 256; a server of weight 0 has no points, so leave it out, but after the ids are given.
+// from 1 to 256, and 2^20 together; a server of weight 0 has no points, so leave it out, but after the ids are given.
 //
 // Keys are what HAProxy hashes: "balance hdr" takes each value between commas, "balance uri" what is before "?".
 // "balance source" has a hash of its own, which is not here.
@@ -34,13 +34,14 @@ func HAProxy(function string, avalanche bool) (*Rule, error) {
 	}
 	if avalanche {
 		sum := keys.sum
-		keys = hash32{keys.name + "-avalanche", func(key string) uint32 { return haproxyMix(sum(key)) }}
+		keys = &hash32{keys.name + "-avalanche", func(key string) uint32 { return haproxyMix(sum(key)) }}
 	}
 	return &Rule{
 		name:     fmt.Sprintf("haproxy,hash=%s,avalanche=%t", function, avalanche),
 		keys:     keys,
 		label:    haproxyLabel,
 		distinct: true,
+		total:    maxHAProxyWeight,
 		plan: fixed(16, func(s server, emit func(point uint64) bool) bool {
 			id, _ := strconv.ParseUint(s.label, 10, 32) // it is one: see haproxyLabel
 			for k := range uint32(s.count) {
@@ -57,6 +58,10 @@ func HAProxy(function string, avalanche bool) (*Rule, error) {
 // maxHAProxyID keeps the ids' points apart: 4,096 each, in 32 bits. HAProxy takes greater ids, but they share their points
 // with smaller ones.
 const maxHAProxyID = 1 << 20
+
+// maxHAProxyWeight, of all servers together, bounds the points that are held while they are placed: they are as many as the
+// tokens that [hashring.Options] allows by default, or 4,096 servers of the greatest weight.
+const maxHAProxyWeight = 1 << 24 / 16
 
 // haproxyLabel returns the id of n.
 func haproxyLabel(n hashring.Node) (string, error) {
@@ -113,7 +118,7 @@ func HAProxyIDs(servers []hashring.Node) ([]hashring.Node, error) {
 }
 
 // haproxyHashes are the functions of hash-type, on unsigned bytes.
-var haproxyHashes = map[string]hash32{
+var haproxyHashes = map[string]*hash32{
 	"crc32": crc32Hash,
 	"djb2": {"djb2", func(key string) uint32 {
 		h := uint32(5381)

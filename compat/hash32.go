@@ -14,14 +14,14 @@ type hash32 struct {
 	sum  func(key string) uint32
 }
 
-func (h hash32) Name() string              { return h.name }
-func (h hash32) Sum64(key string) uint64   { return uint64(h.sum(key)) << 32 }
-func (h hash32) point(label string) uint64 { return uint64(h.sum(label)) }
+func (h *hash32) Name() string              { return h.name }
+func (h *hash32) Sum64(key string) uint64   { return uint64(h.sum(key)) << 32 }
+func (h *hash32) point(label string) uint64 { return uint64(h.sum(label)) }
 
 // The hashes that more than one program has.
 var (
-	md5Hash   = hash32{"md5-le32", md5Word}
-	crc32Hash = hash32{"crc32-32", crc32IEEE}
+	md5Hash   = &hash32{"md5-le32", md5Word}
+	crc32Hash = &hash32{"crc32-32", crc32IEEE}
 )
 
 // md5Word returns the first 4 bytes of the MD5 of key, little-endian: the ketama hash.

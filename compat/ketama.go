@@ -22,7 +22,7 @@ import (
 func Libketama() *Rule {
 	return &Rule{
 		name: "libketama",
-		keys: hash32{"md5-le32-cstring", func(key string) uint32 {
+		keys: &hash32{"md5-le32-cstring", func(key string) uint32 {
 			key, _, _ = strings.Cut(key, "\x00")
 			return md5Word(key)
 		}},

@@ -67,17 +67,19 @@ func (r *Rule) Place(nodes []hashring.Node, emit func(node int, token uint64) bo
 	var refused []error
 	for i, n := range nodes {
 		label, err := r.label(n)
-		if total += n.Weight; err == nil && r.total > 0 && total > r.total {
-			err = refuse("with weight %v the weights add up to more than %.0f", n.Weight, r.total)
-		}
-		if err == nil && r.distinct && seen[label] {
+		switch {
+		case err != nil:
+		case r.distinct && seen[label]:
 			err = refuse("%q is hashed for another server too", label)
+		case r.total > 0 && total+n.Weight > r.total:
+			err = refuse("with weight %v the weights add up to more than %.0f", n.Weight, r.total)
 		}
 		if err != nil {
 			refused = append(refused, &hashring.NodeError{Index: i, Name: n.Name, Err: err})
 			continue
 		}
 		seen[label] = true
+		total += n.Weight
 		servers[i] = server{node: i, label: label, weight: n.Weight}
 	}
 	if more := len(refused) - maxProblems; more > 0 {
@@ -93,7 +95,8 @@ func (r *Rule) Place(nodes []hashring.Node, emit func(node int, token uint64) bo
 	if r.lastWins {
 		slices.Reverse(servers)
 	}
-	return r.circle.tokens(servers, expand, emit)
+	r.circle.emitTokens(servers, expand, emit)
+	return nil
 }
 
 const maxProblems = 16

@@ -35,13 +35,7 @@ func Twemproxy(hash, hashTag string) (*Rule, error) {
 		return nil, err
 	}
 	name := "twemproxy,hash=" + hash
-	sum := keys.sum
-	keys.sum = func(key string) uint32 {
-		if key == "" {
-			return 0
-		}
-		return sum(key)
-	}
+	keys = orZero(keys)
 	switch {
 	case len(hashTag) == 2:
 		name += ",hash_tag=" + hashTag
@@ -63,9 +57,19 @@ func Twemproxy(hash, hashTag string) (*Rule, error) {
 	}, nil
 }
 
+// orZero returns h with 0 for the empty key, which Redis clients can send.
+func orZero(h *hash32) *hash32 {
+	return &hash32{h.name + "-or-0", func(key string) uint32 {
+		if key == "" {
+			return 0
+		}
+		return h.sum(key)
+	}}
+}
+
 // tagged returns h for what is between the two characters of tag in a key, where they are in it with something between.
-func tagged(h hash32, tag string) hash32 {
-	return hash32{h.name + " within " + tag, func(key string) uint32 {
+func tagged(h *hash32, tag string) *hash32 {
+	return &hash32{h.name + " within " + tag, func(key string) uint32 {
 		if _, after, ok := strings.Cut(key, tag[:1]); ok {
 			if inner, _, ok := strings.Cut(after, tag[1:]); ok && inner != "" {
 				return h.sum(inner)

@@ -223,9 +223,15 @@ type asked struct{ keys, points, counts, wrong, wrongPoints, wrongCounts int }
 func (v vectors) ask(t testing.TB, r *Rule) asked {
 	t.Helper()
 	if v.system == "cassandra" {
-		return v.askCassandra(t)
+		return v.askCassandra(t, Murmur3Partitioner(), 0)
 	}
-	ring, err := hashring.New(v.nodes(t), &hashring.Options{Placement: r})
+	return v.askRing(t, r, r.circle)
+}
+
+// askRing is ask for a placement by way of a circle.
+func (v vectors) askRing(t testing.TB, p hashring.Placement, c circle) asked {
+	t.Helper()
+	ring, err := hashring.New(v.nodes(t), &hashring.Options{Placement: p})
 	require.NoError(t, err, "%s/%s", v.system, v.name)
 
 	called := func(node string) string { return node }
@@ -253,7 +259,7 @@ func (v vectors) ask(t testing.TB, r *Rule) asked {
 			a.wrong++
 		}
 	}
-	a.wrongPoints = v.wrongPoints(ring, r.circle)
+	a.wrongPoints = v.wrongPoints(ring, c)
 	if v.params.Steps > 0 {
 		got := make(map[string]int)
 		for i := range v.params.Steps {
@@ -313,11 +319,17 @@ func (v vectors) wrongPoints(ring *hashring.Ring, c circle) int {
 	return wrong
 }
 
-// askCassandra asks for tokens, or for owners where there are nodes.
-func (v vectors) askCassandra(t testing.TB) asked {
+// askCassandra asks for tokens, or for owners where there are nodes, each of whose tokens is by less too low.
+func (v vectors) askCassandra(t testing.TB, keys hashring.Hash, less uint64) asked {
 	t.Helper()
 	a := asked{keys: len(v.keys)}
-	ring, err := hashring.New(v.nodes(t), &hashring.Options{Hash: Murmur3Partitioner()})
+	nodes := v.nodes(t)
+	for i := range nodes {
+		for j := range nodes[i].Tokens {
+			nodes[i].Tokens[j] -= less
+		}
+	}
+	ring, err := hashring.New(nodes, &hashring.Options{Hash: keys})
 	require.NoError(t, err)
 	for _, row := range v.keys {
 		key := row.key
