@@ -332,12 +332,13 @@ func TestLiveHAProxy(t *testing.T) {
 		dir := t.TempDir()
 		socket := filepath.Join(dir, "listen")
 		var servers strings.Builder
+		ids := rng.Perm(2 * len(backends)) // so that some are such as others would have by their place
 		for i := range backends {
 			b := &backends[i]
 			fmt.Fprintf(&servers, "\tserver s%d %s weight %v", i, b.node.Name, b.node.Weight)
 			b.node.Name = fmt.Sprintf("s%d", i)
 			if rng.IntN(3) == 0 {
-				b.node.Label = strconv.Itoa(1 + i/2*100 + i%2*3) // some of them such as others would have by their place
+				b.node.Label = strconv.Itoa(1 + ids[i])
 				fmt.Fprintf(&servers, " id %s", b.node.Label)
 			}
 			fmt.Fprintln(&servers)
