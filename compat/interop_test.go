@@ -3,6 +3,7 @@ package compat_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -211,7 +212,9 @@ func answerHTTP(t *testing.T, backends []backend) {
 // askHTTP asks what listens on a unix socket for each key, in a header.
 func askHTTP(t *testing.T, socket string, keys []string) []string {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", socket) }}}
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", socket)
+	}}}
 	defer client.CloseIdleConnections()
 	var answers []string
 	for _, key := range keys {
