@@ -60,6 +60,29 @@ func TestFault26_ListSortedInAnotherWay(t *testing.T) {
 	}
 }
 
+// HAProxy's own ids, by place in the list, do move nearly all keys when the first server is taken out of a configuration;
+// ids that are written down move only that server's.
+func TestFault26_HAProxyIDsByPlace(t *testing.T) {
+	r, err := HAProxy("", false)
+	require.NoError(t, err)
+	written, err := HAProxyIDs(serversFor(10))
+	require.NoError(t, err)
+	byPlace, err := HAProxyIDs(serversFor(10)[1:])
+	require.NoError(t, err)
+	keys := func(yield func(string) bool) {
+		for i := range 10000 {
+			if !yield(fmt.Sprint(i)) {
+				return
+			}
+		}
+	}
+	before := ringUnder(t, r, written...)
+	require.Greater(t, CountMoves(before, ringUnder(t, r, byPlace...), keys).Moved, 8500)
+	for pair := range CountMoves(before, ringUnder(t, r, written[1:]...), keys).Pairs {
+		require.Equal(t, written[0].Name, pair.From)
+	}
+}
+
 // elad/node-cluster-socket.io issue 28, grpc/grpc PR 26356: IPv6 addresses, with brackets, zones and without. They are
 // bytes: four distinct servers, or refused where the program refuses them.
 func TestFault28_IPv6(t *testing.T) {

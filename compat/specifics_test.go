@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -380,6 +381,7 @@ func TestSelectorWhileTheRingChanges(t *testing.T) {
 		}
 	}()
 	for asking := true; asking; {
+		runtime.Gosched() // there may be one processor, which is not taken away
 		select {
 		case <-done:
 			asking = false
@@ -407,5 +409,36 @@ func TestAddresses(t *testing.T) {
 	} {
 		a := addressOf(name)
 		require.Equal(t, want, a.Network()+" "+a.String(), name)
+	}
+}
+
+// The agreement between programs that docs/compat.md states, of the keys that two cases have in common.
+func TestProgramsThatDisagree(t *testing.T) {
+	for _, c := range []struct {
+		system1, case1, system2, case2 string
+		same, of                       int
+	}{
+		{"libmemcached", "ketama_weighted__equal-default-port", "libmemcached", "ketama_default__equal-default-port", 197, 669},
+		{"libketama", "equal-4", "libmemcached", "ketama_weighted__equal-default-port", 170, 653},
+		{"libketama", "equal-4-other-port", "libmemcached", "ketama_weighted__equal-other-port", 669, 669},
+		{"haproxy", "default__equal-4", "haproxy", "sdbm__equal-4", 160, 653},
+		{"buraksezer-consistent", "v1-xx-p271-r20__equal-4", "buraksezer-consistent", "xx-p271-r20__equal-4", 164, 693},
+		{"serialx-hashring", "equal-4", "serialx-hashring", "old3__equal-4", 191, 693},
+	} {
+		owners := make(map[string]string)
+		for _, row := range vectorsOf(t, c.system1, c.case1).keys {
+			owners[row.key] = row.owner
+		}
+		same, of := 0, 0
+		for _, row := range vectorsOf(t, c.system2, c.case2).keys {
+			owner, ok := owners[row.key]
+			if ok {
+				of++
+			}
+			if owner == row.owner {
+				same++
+			}
+		}
+		require.Equal(t, []int{c.same, c.of}, []int{same, of}, "%s and %s", c.case1, c.case2)
 	}
 }
