@@ -92,8 +92,8 @@ func NewBuraksezer(r *hashring.Ring, partitions int, load float64) (*Buraksezer,
 		binary.LittleEndian.PutUint64(number[:], uint64(p))
 		member := firstBelow(r, xxhash.Sum64(number[:]), loads, limit)
 		if member < 0 {
-			return nil, badOption("no room for partition %d of %d: each of %d members has %v, the most at load %v", p, partitions, r.Len(),
-				limit, load)
+			return nil, badOption("no room for partition %d of %d: each of %d members has %v, the most at load %v",
+				p, partitions, r.Len(), limit, load)
 		}
 		loads[member]++
 		b.owners[p] = uint32(member)

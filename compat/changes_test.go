@@ -69,7 +69,8 @@ func TestVectorsNoticeChanges(t *testing.T) {
 	for _, c := range []change{
 		{"above for at or above, and the other way", func(r *Rule, _ vectors) { r.circle.strict = !r.circle.strict },
 			map[string]int{"dubbo": 190, "envoy-ringhash": 23, "groupcache": 131, "grpc-ringhash": 103, "libketama": 167,
-				"libmemcached": 709, "nginx": 21, "serialx-hashring": 226, "stathat-consistent": 322, "twemproxy": 157, "uhashring": 247}},
+				"libmemcached": 709, "nginx": 21, "serialx-hashring": 226, "stathat-consistent": 322, "twemproxy": 157,
+				"uhashring": 247}},
 		{"the other server wins a collision", func(r *Rule, _ vectors) { r.lastWins = !r.lastWins },
 			map[string]int{"buraksezer-consistent": 69, "dubbo": 235, "libketama": 25, "libmemcached": 44, "nginx": 29,
 				"stathat-consistent": 16, "twemproxy": 25, "uhashring": 50}},

@@ -56,7 +56,9 @@ func searched(points [][]uint64, c circle, lastWins bool, hash uint64) int {
 // program's search finds over points, for every hash next to a point or halfway between two.
 func TestCirclesBecomeTokens(t *testing.T) {
 	rng := seededInside(t)
-	for _, c := range []circle{{}, {narrow: true}, {strict: true}, {narrow: true, strict: true}, {narrow: true, nearest: true}} {
+	for _, c := range []circle{
+		{}, {narrow: true}, {strict: true}, {narrow: true, strict: true}, {narrow: true, nearest: true},
+	} {
 		for _, lastWins := range []bool{false, true} {
 			top, shift := ^uint64(0), 0
 			if c.narrow {
@@ -118,8 +120,8 @@ func TestCirclesBecomeTokens(t *testing.T) {
 				for _, h := range hashes {
 					h &= top
 					owner, _ := ring.OwnerAt(h << shift)
-					require.Equal(t, strconv.Itoa(searched(points, c, lastWins, h)), owner, "%+v, last wins: %t, hash %d, points %v", c, lastWins, h,
-						points)
+					want := strconv.Itoa(searched(points, c, lastWins, h))
+					require.Equal(t, want, owner, "%+v, last wins: %t, hash %d, points %v", c, lastWins, h, points)
 				}
 			}
 		}

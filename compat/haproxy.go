@@ -75,7 +75,8 @@ func haproxyLabel(n hashring.Node) (string, error) {
 func haproxyID(label string) (string, error) {
 	id, err := strconv.ParseUint(label, 10, 32)
 	if err != nil || id == 0 || id > maxHAProxyID {
-		return "", refuse("its Label, %q, is not a server id from 1 to %d; HAProxyIDs gives ids as haproxy does", label, maxHAProxyID)
+		return "", refuse("its Label, %q, is not a server id from 1 to %d; HAProxyIDs gives ids as haproxy does",
+			label, maxHAProxyID)
 	}
 	return strconv.FormatUint(id, 10), nil
 }

@@ -203,7 +203,9 @@ func agree(t *testing.T, rule *compat.Rule, nodes []hashring.Node, keys, answers
 // answerHTTP answers every request with the node's name.
 func answerHTTP(t *testing.T, backends []backend) {
 	for _, b := range backends {
-		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, b.node.Name) })}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, b.node.Name)
+		})}
 		go s.Serve(b.listener)
 		t.Cleanup(func() { s.Close() })
 	}
@@ -286,7 +288,8 @@ func TestLiveNginxDown(t *testing.T) {
 	ring, err := hashring.New(nodesOf(backends), &hashring.Options{Placement: compat.Nginx()})
 	require.NoError(t, err)
 	keys := randomKeys(rng, liveKeys, "")
-	last, exhausted, elsewhere := 0, 0, 0 // keys with 21 attempts, with none that succeeds, and of those the ones that do not walk on
+	last := 0                    // keys that the last attempt serves
+	exhausted, elsewhere := 0, 0 // keys that none serves, and of those the ones that are not served by walking on
 	for i, answer := range askHTTP(t, socket, keys) {
 		attempts, want := 0, ""
 		for name := range compat.NginxAttempts(ring, keys[i]) {
@@ -314,8 +317,8 @@ func TestLiveNginxDown(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("of %d keys %d were served by the last attempt, %d by none, and of those %d not by the next on the ring", len(keys), last, exhausted,
-		elsewhere)
+	t.Logf("of %d keys %d were served by the last attempt, %d by none, and of those %d not by the next on the ring", len(keys), last,
+		exhausted, elsewhere)
 	require.NotZero(t, last)
 	require.Greater(t, elsewhere, exhausted/4) // by round robin three in four
 }
@@ -446,7 +449,8 @@ func TestLiveTwemproxy(t *testing.T) {
 		require.NoError(t, err)
 		keys := randomKeys(rng, liveKeys, "")
 		for i := range keys[:liveKeys/4] { // some with braces, also empty ones and single ones
-			keys[i] = randomKey(rng, "") + []string{"{", "{}", "{" + randomKey(rng, "") + "}", "}{x"}[i%4] + randomKey(rng, "") + "}" + keys[i]
+			braces := []string{"{", "{}", "{" + randomKey(rng, "") + "}", "}{x"}[i%4]
+			keys[i] = randomKey(rng, "") + braces + randomKey(rng, "") + "}" + keys[i]
 		}
 		c, err := net.Dial("unix", socket)
 		require.NoError(t, err)
@@ -503,7 +507,7 @@ func TestLiveLibmemcached(t *testing.T) {
 	hashes := []string{"", "crc", "fnv1_32", "fnv1_64", "fnv1a_32", "fnv1a_64", "jenkins", "md5", "murmur", "murmur3", "one_at_a_time"}
 	for _, distribution := range []string{"consistent", "consistent_weighted", "ketama", "ketama_spy", "ketama_spy_weighted", "ketama_weighted"} {
 		for _, hash := range hashes {
-			weights := 1 + rng.IntN(2)*rng.IntN(1000) // half of the sets are of equal weights
+			weights := 1 + rng.Int64N(2)*rng.Int64N(1<<rng.IntN(32)) // half of the sets are of equal weights
 			var nodes []hashring.Node
 			var servers strings.Builder
 			for i := range 1 + rng.IntN(70) {
@@ -519,7 +523,7 @@ func TestLiveLibmemcached(t *testing.T) {
 				if port > 0 && rng.IntN(2) == 0 {
 					port = 1 + rng.IntN(65535)
 				}
-				n := hashring.Node{Name: fmt.Sprintf("%s:%d", host, port), Weight: float64(rng.IntN(weights + 1))} // 0 is 1
+				n := hashring.Node{Name: fmt.Sprintf("%s:%d", host, port), Weight: float64(rng.Int64N(weights + 1))} // 0 is 1
 				if port < 0 {
 					n.Name = host
 				}

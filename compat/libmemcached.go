@@ -33,7 +33,7 @@ import (
 // they have the points of the weighted ones, and keep their hash of keys.
 //
 // The first point at or above the key's hash owns; of equal points that of the first server. Weights are whole numbers
-// up to 2^32-1, also together, and 0 is 1, as it is for a [hashring.Node]. Auto-eject is the ring without the servers ejected, which
+// up to 2^32-1, and 0 is 1, as it is for a [hashring.Node]. Auto-eject is the ring without the servers ejected, which
 // under a weighted distribution can move keys between those that stay.
 func Libmemcached(distribution, hash string) (*Rule, error) {
 	if distribution == "consistent" {
@@ -56,8 +56,8 @@ func Libmemcached(distribution, hash string) (*Rule, error) {
 			hash = "md5"
 		}
 	default:
-		return nil, badOption("libmemcached has no distribution %q here, but consistent, consistent_weighted, ketama, ketama_spy, "+
-			"ketama_spy_weighted and ketama_weighted", distribution)
+		return nil, badOption("libmemcached has no distribution %q here, but consistent, consistent_weighted, ketama, "+
+			"ketama_spy, ketama_spy_weighted, ketama_weighted", distribution)
 	}
 	keys, err := hashCalled(libmemcachedHashes, "libmemcached", hash)
 	if err != nil {
@@ -74,7 +74,7 @@ func Libmemcached(distribution, hash string) (*Rule, error) {
 			}
 			return fixed(100, joined("-", keys.point))(servers)
 		},
-		total:  maxUint32,
+		total:  noLimit,
 		circle: circle{narrow: true},
 	}, nil
 }

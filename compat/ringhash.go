@@ -23,7 +23,8 @@ import (
 // A ring has about scale points, where scale is ceil(w*minimumRingSize)/w for the smallest weight w, as a fraction of all,
 // but at most maximumRingSize. Each endpoint gets points hash(label_i) for i = 0, 1, ... until the ring has as many as
 // scale times the weights so far. So how many one has depends on the others, and a change of one can move any key. The first
-// point at or above the hash owns. Weights are whole; with locality weights they are the products. Two endpoints with one
+// point at or above the hash owns. Weights are whole; with locality weights they are the
+// products, up to how Envoy rounds those. Two endpoints with one
 // label, between which Envoy's choice is not specified, are refused.
 //
 // Keys are hashed by XXH64, whatever the hash of points. Where a route's hash policies combine several hashes, compute
@@ -87,8 +88,8 @@ func ringSizes(program string, minSize, maxSize, defaultMax, limit uint64) (uint
 		maxSize = defaultMax
 	}
 	if minSize > maxSize || maxSize > limit {
-		return 0, 0, badOption("%s's ring sizes are %d to %d, but the first is at most the second, and that at most %d", program, minSize,
-			maxSize, limit)
+		return 0, 0, badOption("%s's ring sizes are %d to %d, but the first is at most the second, and that at most %d",
+			program, minSize, maxSize, limit)
 	}
 	return minSize, maxSize, nil
 }
@@ -104,8 +105,9 @@ func runningSum(minSize, maxSize uint64, expand expander) func([]server) expande
 		for _, s := range servers {
 			total += s.weight
 		}
-		lightest := slices.MinFunc(servers, func(a, b server) int { return cmp.Compare(a.weight, b.weight) }).weight / total
-		scale := min(math.Ceil(float64(lightest*float64(minSize)))/lightest, float64(maxSize))
+		lightest := slices.MinFunc(servers, func(a, b server) int { return cmp.Compare(a.weight, b.weight) })
+		least := lightest.weight / total
+		scale := min(math.Ceil(float64(least*float64(minSize)))/least, float64(maxSize))
 		points, target := 0.0, 0.0
 		for i := range servers {
 			target += float64(scale * (servers[i].weight / total))

@@ -13,8 +13,8 @@ import (
 // Options.Hash must be nil. The rings of two rules with the same name agree on every key. It never changes, and any
 // number of goroutines may use it.
 //
-// Every change of the nodes places all of them anew, in O(T log N) for T tokens of N nodes. Which keys move is the
-// program's doing: a rule that scales a node by the total weight moves keys between nodes that did not change.
+// Every change of the nodes places all of them anew, at one hash for each token or four. Which keys move is the program's
+// doing: a rule that scales a node by the total weight moves keys between nodes that did not change.
 type Rule struct {
 	name string
 	keys hashring.Hash
@@ -61,32 +61,9 @@ func (r *Rule) Hash() hashring.Hash { return r.keys }
 // Place emits the tokens of nodes, as [hashring.Placement] says. An error joins a [*hashring.NodeError] for each node
 // that the program would refuse, up to 16 and then a count.
 func (r *Rule) Place(nodes []hashring.Node, emit func(node int, token uint64) bool) error {
-	servers := make([]server, len(nodes))
-	seen := make(map[string]bool)
-	total := 0.0
-	var refused []error
-	for i, n := range nodes {
-		label, err := r.label(n)
-		switch {
-		case err != nil:
-		case r.distinct && seen[label]:
-			err = refuse("%q is hashed for another server too", label)
-		case r.total > 0 && total+n.Weight > r.total:
-			err = refuse("with weight %v the weights add up to more than %.0f", n.Weight, r.total)
-		}
-		if err != nil {
-			refused = append(refused, &hashring.NodeError{Index: i, Name: n.Name, Err: err})
-			continue
-		}
-		seen[label] = true
-		total += n.Weight
-		servers[i] = server{node: i, label: label, weight: n.Weight}
-	}
-	if more := len(refused) - maxProblems; more > 0 {
-		refused = append(refused[:maxProblems], fmt.Errorf("compat: and %d more problems", more))
-	}
-	if len(refused) > 0 {
-		return errors.Join(refused...)
+	servers, err := r.admit(nodes)
+	if err != nil {
+		return err
 	}
 	if r.order != nil {
 		slices.SortStableFunc(servers, r.order)
@@ -99,6 +76,38 @@ func (r *Rule) Place(nodes []hashring.Node, emit func(node int, token uint64) bo
 	return nil
 }
 
+// admit returns nodes as the program sees them, or why it refuses them.
+func (r *Rule) admit(nodes []hashring.Node) ([]server, error) {
+	servers := make([]server, 0, len(nodes))
+	labels := make(map[string]bool)
+	total := 0.0
+	var refused []error
+	for i, n := range nodes {
+		label, err := r.label(n)
+		switch {
+		case err != nil:
+		case r.distinct && labels[label]:
+			err = refuse("%q is hashed for another server too", label)
+		case r.total > 0 && total+n.Weight > r.total:
+			err = refuse("with weight %v the weights add up to more than %.0f", n.Weight, r.total)
+		}
+		if err != nil {
+			refused = append(refused, &hashring.NodeError{Index: i, Name: n.Name, Err: err})
+			continue
+		}
+		if r.distinct {
+			labels[label] = true
+		}
+		total += n.Weight
+		servers = append(servers, server{node: i, label: label, weight: n.Weight})
+	}
+	if more := len(refused) - maxProblems; more > 0 {
+		refused = append(refused[:maxProblems], fmt.Errorf("compat: and %d more problems", more))
+	}
+	return servers, errors.Join(refused...)
+}
+
+// maxProblems is how many nodes at fault an error names.
 const maxProblems = 16
 
 // refuse returns why a program does not take a node.

@@ -320,7 +320,7 @@ func TestPlaceReportsEveryNode(t *testing.T) {
 
 // Programs that add weights up in 32 bits get no sum that is larger.
 func TestWeightsTogether(t *testing.T) {
-	for rule, limit := range map[string]float64{"libmemcached": maxUint32, "twemproxy": maxUint32, "grpc": maxUint32} {
+	for rule, limit := range map[string]float64{"twemproxy": maxUint32, "grpc": maxUint32} {
 		r, err := Named(rule)
 		require.NoError(t, err)
 		half := math.Floor(limit / 2)
@@ -486,4 +486,20 @@ func TestParticularKeys(t *testing.T) {
 	require.Equal(t, at(Libketama(), "a"), at(Libketama(), "a\x00b"), "libketama's keys end at NUL")
 	require.NotEqual(t, at(plain, "a"), at(plain, "a\x00b"))
 	require.Zero(t, Murmur3Partitioner().Sum64(""), "Cassandra's least token")
+}
+
+// Place stops when emit says so.
+func TestPlaceStops(t *testing.T) {
+	for _, r := range everyRule(t) {
+		nodes := labelled(t, r, serversFor(3))
+		for i := range nodes {
+			nodes[i].Weight = 1
+		}
+		calls := 0
+		require.NoError(t, r.Place(nodes, func(int, uint64) bool {
+			calls++
+			return calls < 2
+		}))
+		require.Equal(t, 2, calls, r.Name())
+	}
 }
