@@ -528,7 +528,7 @@ func TestLiveLibmemcached(t *testing.T) {
 					n.Name = host
 				}
 				nodes = append(nodes, n)
-				fmt.Fprintf(&servers, "%s %d %v\n", host, port, n.Weight)
+				fmt.Fprintf(&servers, "%s %d %.0f\n", host, port, n.Weight)
 			}
 			keys := randomKeys(rng, liveKeys, "")
 			stdin := fmt.Sprintf("%s %s\n%d\n%s%d\n", distribution, orDash(hash), len(nodes), servers.String(),
