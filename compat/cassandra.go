@@ -7,14 +7,13 @@ import (
 	"github.com/clockwise-go/hashring"
 )
 
-// Murmur3Partitioner is the hash of Apache Cassandra's Murmur3Partitioner, also ScyllaDB's
-// (org.apache.cassandra.dht.Murmur3Partitioner and utils.MurmurHash), of the serialised partition key: a text is its bytes,
-// a bigint eight of them, big-endian. It is the first half of MurmurHash3 x64 128, but with the last bytes of a key, behind
+// Murmur3Partitioner is the hash of Apache Cassandra's Murmur3Partitioner (org.apache.cassandra.dht.Murmur3Partitioner and
+// utils.MurmurHash), of the serialised partition key: a text is its bytes, a bigint eight of them, big-endian. It is the first half of MurmurHash3 x64 128, but with the last bytes of a key, behind
 // the blocks of 16, sign-extended.
 //
 // Cassandra's nodes have their tokens by configuration or by chance, not by a rule. So a ring of it has no Placement: its
 // nodes are those of [CassandraNode], and its Options.Hash is this. A key belongs to the first token at or above its own,
-// as signed numbers: the first of [hashring.Ring.Replicas] are what SimpleStrategy has. Diff and all else work.
+// as signed numbers; the first of [hashring.Ring.Replicas] are what SimpleStrategy has.
 func Murmur3Partitioner() hashring.Hash { return murmur3Partitioner{} }
 
 // CassandraNode returns the node called name with its tokens as Cassandra has them, initial_token or what nodetool ring

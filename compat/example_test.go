@@ -181,7 +181,7 @@ func ExampleCountMoves() {
 	// 109 of them from cache-a to cache-b
 }
 
-func ExampleNewBuraksezer() {
+func ExampleBuraksezer() {
 	rule, err := compat.Buraksezer1(20)
 	if err != nil {
 		panic(err)
@@ -201,7 +201,7 @@ func ExampleNewBuraksezer() {
 }
 
 // What go-redis calls NewConsistentHash with, and what it then asks.
-func ExampleNewGetter() {
+func ExampleGetter() {
 	ring, err := hashring.New(hashring.Nodes("a", "b", "c"), nil)
 	if err != nil {
 		panic(err)

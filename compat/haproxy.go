@@ -86,8 +86,8 @@ func haproxyID(label string) (string, error) {
 // list, from 1, or if that id is taken the next that is free. An id that is not one, or is there twice, is a
 // [*hashring.NodeError].
 //
-// Do this once, for the list of the configuration. Ids by place are the reason why all keys move when a server is taken
-// out of a configuration, so HAProxy's own advice is to write ids down.
+// Do this once, for the list of the configuration, before any server is left out. Ids by place are why nearly all keys move
+// when a server is taken out of a configuration of HAProxy that does not write ids down.
 func HAProxyIDs(servers []hashring.Node) ([]hashring.Node, error) {
 	taken := make(map[string]bool, len(servers))
 	for i, s := range servers {

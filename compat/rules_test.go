@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/clockwise-go/hashring"
@@ -501,5 +502,29 @@ func TestPlaceStops(t *testing.T) {
 			return calls < 2
 		}))
 		require.Equal(t, 2, calls, r.Name())
+	}
+}
+
+// One rule serves any number of goroutines, which build rings and look keys up.
+func TestRulesInManyGoroutines(t *testing.T) {
+	for _, r := range everyRule(t) {
+		nodes := labelled(t, r, serversFor(5))
+		want := ringUnder(t, r, nodes...)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				ring, err := hashring.New(nodes, &hashring.Options{Placement: r})
+				if err != nil || !ring.Equal(want) {
+					t.Error(r.Name(), err)
+				}
+				for i := range 20 {
+					key := fmt.Sprint(i)
+					if owner, _ := ring.Owner(key); owner != want.AppendReplicas(nil, key, 1)[0] {
+						t.Error(r.Name(), key)
+					}
+				}
+			})
+		}
+		wg.Wait()
 	}
 }
