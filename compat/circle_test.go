@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seededInside returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
-func seededInside(t testing.TB) *rand.Rand {
+// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
+func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if s := os.Getenv("HASHRING_SEED"); s != "" {
@@ -21,7 +21,7 @@ func seededInside(t testing.TB) *rand.Rand {
 		require.NoError(t, err)
 	}
 	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 4))
+	return rand.New(rand.NewPCG(seed, 6))
 }
 
 // searched is what a program does with its own points: it looks at all of them. points[i] are those of server i.
@@ -55,7 +55,7 @@ func searched(points [][]uint64, c circle, lastWins bool, hash uint64) int {
 // On circles with few points, some at the ends and some of two servers, the ring's one search over tokens finds what each
 // program's search finds over points, for every hash next to a point or halfway between two.
 func TestCirclesBecomeTokens(t *testing.T) {
-	rng := seededInside(t)
+	rng := seeded(t)
 	for _, c := range []circle{
 		{}, {narrow: true}, {strict: true}, {narrow: true, strict: true}, {narrow: true, nearest: true},
 	} {

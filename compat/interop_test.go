@@ -1,4 +1,4 @@
-package compat_test
+package compat
 
 import (
 	"bufio"
@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/clockwise-go/hashring"
-	"github.com/clockwise-go/hashring/compat"
 	"github.com/stretchr/testify/require"
 )
 
@@ -53,19 +52,6 @@ func needs(t *testing.T, programs ...string) []string {
 		paths = append(paths, path)
 	}
 	return paths
-}
-
-// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 6))
 }
 
 // backend is a server under test: a node, and what it answers on.
@@ -183,7 +169,7 @@ func randomKeys(rng *rand.Rand, n int, without string) []string {
 }
 
 // agree compares what a program answered to keys with what the ring says.
-func agree(t *testing.T, rule *compat.Rule, nodes []hashring.Node, keys, answers []string) {
+func agree(t *testing.T, rule *Rule, nodes []hashring.Node, keys, answers []string) {
 	t.Helper()
 	ring, err := hashring.New(nodes, &hashring.Options{Placement: rule})
 	require.NoError(t, err)
@@ -271,7 +257,7 @@ func TestLiveNginx(t *testing.T) {
 		backends := listen(t, rng, 2+rng.IntN(14), &prefix, func() float64 { return float64(1 + rng.IntN(5)) })
 		socket := startNginx(t, path, backends, func(int) bool { return false })
 		keys := randomKeys(rng, liveKeys, "")
-		agree(t, compat.Nginx(), nodesOf(backends), keys, askHTTP(t, socket, keys))
+		agree(t, Nginx(), nodesOf(backends), keys, askHTTP(t, socket, keys))
 	}
 }
 
@@ -285,14 +271,14 @@ func TestLiveNginxDown(t *testing.T) {
 		up[backends[i].node.Name] = i%10 == 0
 		return i%10 != 0
 	})
-	ring, err := hashring.New(nodesOf(backends), &hashring.Options{Placement: compat.Nginx()})
+	ring, err := hashring.New(nodesOf(backends), &hashring.Options{Placement: Nginx()})
 	require.NoError(t, err)
 	keys := randomKeys(rng, liveKeys, "")
 	last := 0                    // keys that the last attempt serves
 	exhausted, elsewhere := 0, 0 // keys that none serves, and of those the ones that are not served by walking on
 	for i, answer := range askHTTP(t, socket, keys) {
 		attempts, want := 0, ""
-		for name := range compat.NginxAttempts(ring, keys[i]) {
+		for name := range NginxAttempts(ring, keys[i]) {
 			attempts++
 			if up[name] {
 				want = name
@@ -308,7 +294,7 @@ func TestLiveNginxDown(t *testing.T) {
 		}
 		require.Equal(t, 21, attempts)
 		exhausted++
-		for name := range compat.Attempts(ring, keys[i]) {
+		for name := range Attempts(ring, keys[i]) {
 			if up[name] {
 				if name != answer {
 					elsewhere++
@@ -365,7 +351,7 @@ listen pool
 		require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
 		start(t, socket, path, "-db", "-f", file)
 
-		nodes, err := compat.HAProxyIDs(nodesOf(backends))
+		nodes, err := HAProxyIDs(nodesOf(backends))
 		require.NoError(t, err)
 		var loaded []hashring.Node
 		for i, n := range nodes {
@@ -373,7 +359,7 @@ listen pool
 				loaded = append(loaded, n)
 			}
 		}
-		rule, err := compat.HAProxy(function, avalanche)
+		rule, err := HAProxy(function, avalanche)
 		require.NoError(t, err)
 		keys := randomKeys(rng, liveKeys, ",")
 		agree(t, rule, loaded, keys, askHTTP(t, socket, keys))
@@ -445,7 +431,7 @@ func TestLiveTwemproxy(t *testing.T) {
 		start(t, socket, path, "-c", file, "-o", filepath.Join(dir, "log"), "-p", filepath.Join(dir, "pid"),
 			"-a", fmt.Sprintf("127.%d.%d.%d", 1+rng.IntN(250), rng.IntN(250), 1+rng.IntN(250))) // of its statistics
 
-		rule, err := compat.Twemproxy(hash, tag)
+		rule, err := Twemproxy(hash, tag)
 		require.NoError(t, err)
 		keys := randomKeys(rng, liveKeys, "")
 		for i := range keys[:liveKeys/4] { // some with braces, also empty ones and single ones
@@ -490,7 +476,7 @@ func TestLiveCacheMemcachedFast(t *testing.T) {
 			stdin += fmt.Sprintf("%s %v\n", b.node.Name, b.node.Weight)
 		}
 		out := run(t, stdin+strings.Join(keys, "\n")+"\n", path, "testdata/ask_fast.pl")
-		rule, err := compat.CacheMemcachedFast(points)
+		rule, err := CacheMemcachedFast(points)
 		require.NoError(t, err)
 		agree(t, rule, nodesOf(backends), keys, strings.Split(strings.TrimSuffix(out, "\n"), "\n"))
 	}
@@ -542,7 +528,7 @@ func TestLiveLibmemcached(t *testing.T) {
 				require.NoError(t, err)
 				answers = append(answers, nodes[i].Name)
 			}
-			rule, err := compat.Libmemcached(distribution, hash)
+			rule, err := Libmemcached(distribution, hash)
 			require.NoError(t, err)
 			agree(t, rule, nodes, keys, answers)
 		}
@@ -574,15 +560,15 @@ func TestLiveUhashring(t *testing.T) {
 		}
 		vnodes := 1 + rng.IntN(200)
 		args := map[string]any{"vnodes": vnodes}
-		rule, err := compat.Uhashring(vnodes, "")
+		rule, err := Uhashring(vnodes, "")
 		switch set % 3 {
 		case 1:
 			args["hash_fn"] = "crc32"
-			rule, err = compat.Uhashring(vnodes, "crc32")
+			rule, err = Uhashring(vnodes, "crc32")
 		case 2:
 			replicas := 1 + rng.IntN(4)
 			args["hash_fn"], args["replicas"] = "ketama", replicas
-			rule, err = compat.UhashringKetama(vnodes, replicas)
+			rule, err = UhashringKetama(vnodes, replicas)
 		}
 		require.NoError(t, err)
 		var keys []string
