@@ -32,15 +32,26 @@ func Attempts(r *hashring.Ring, key string) iter.Seq[string] {
 // there are fewer points, nginx goes on by round robin, which is not to be predicted. (In nginx fewer points are gone round
 // again, to the same servers.)
 func NginxAttempts(r *hashring.Ring, key string) iter.Seq[string] {
-	const points = 21 // the first, and 20 more: hp->tries
+	const most = 21 // the first, and 20 more: hp->tries
 	return func(yield func(string) bool) {
-		before, left := uint64(0), points
-		for token, node := range r.TokensFrom(r.Position(key)) {
-			if left < points && token == before {
-				continue // lost the tie
-			}
-			before = token
+		left := most
+		for node := range distinctPoints(r, r.Position(key)) {
 			if left--; !yield(r.Name(node)) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// distinctPoints yields the owners of tokens clockwise from pos, and of equal tokens only that which owns them.
+func distinctPoints(r *hashring.Ring, pos uint64) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		before, any := uint64(0), false
+		for token, node := range r.TokensFrom(pos) {
+			if any && token == before {
+				continue
+			}
+			if before, any = token, true; !yield(node) {
 				return
 			}
 		}

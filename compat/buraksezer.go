@@ -106,12 +106,8 @@ const maxPartitions = 1 << 24
 
 // firstBelow returns the first member clockwise from pos whose load is below the limit; -1 if there is none.
 func firstBelow(r *hashring.Ring, pos uint64, loads []float64, limit float64) int {
-	before, first := uint64(0), true
-	for token, member := range r.TokensFrom(pos) {
-		if !first && token == before {
-			continue // lost the tie
-		}
-		if before, first = token, false; loads[member]+1 <= limit {
+	for member := range distinctPoints(r, pos) {
+		if loads[member]+1 <= limit {
 			return member
 		}
 	}

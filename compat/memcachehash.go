@@ -2,7 +2,7 @@ package compat
 
 import "math/bits"
 
-// The key hashes of libmemcached (src/libhashkit) and twemproxy (src/hashkit), by the names that both give them.
+// The key hashes of libmemcached (src/libhashkit) and twemproxy (src/hashkit).
 //
 // Both are written in C with plain chars, which are signed on x86: a byte of 0x80 or more is taken as a negative number
 // wherever signed appears below, so keys outside ASCII do not get the hash that the literature has. On machines with
@@ -12,14 +12,18 @@ var (
 	fnv132Hash     = &hash32{"fnv1_32-signed", func(key string) uint32 { return fnv1(key, 0x811c9dc5, 0x01000193) }}
 	fnv1a32Hash    = &hash32{"fnv1a_32-signed", func(key string) uint32 { return fnv1a(key, 0x811c9dc5, 0x01000193) }}
 	// The names say 64, but both programs keep the lower 32 bits alone, of the offset and the prime too.
-	fnv164Hash         = &hash32{"fnv1_64-low32-signed", func(key string) uint32 { return fnv1(key, 0x84222325, 0x1b3) }}
-	fnv1a64Hash        = &hash32{"fnv1a_64-low32-signed", func(key string) uint32 { return fnv1a(key, 0x84222325, 0x1b3) }}
-	crc15Hash          = &hash32{"crc32-15", func(key string) uint32 { return crc32IEEE(key) >> 16 & 0x7fff }}
-	crc16Hash          = &hash32{"crc16-wide", crc16}
-	murmur2Hash        = &hash32{"murmur2-32", murmur2}
-	murmur3Hash        = &hash32{"murmur3-32", murmur3}
-	jenkinsHash        = &hash32{"lookup3-13", lookup3}
-	hsiehHash          = &hash32{"hsieh-signed", hsieh}
+	fnv164Hash  = &hash32{"fnv1_64-low32-signed", func(key string) uint32 { return fnv1(key, 0x84222325, 0x1b3) }}
+	fnv1a64Hash = &hash32{"fnv1a_64-low32-signed", func(key string) uint32 { return fnv1a(key, 0x84222325, 0x1b3) }}
+	crc15Hash   = &hash32{"crc32-15", func(key string) uint32 { return crc32IEEE(key) >> 16 & 0x7fff }}
+	crc16Hash   = &hash32{"crc16-wide", crc16}
+	murmur2Hash = &hash32{"murmur2-32", murmur2}
+	murmur3Hash = &hash32{"murmur3-32", murmur3}
+	jenkinsHash = &hash32{"lookup3-13", lookup3}
+	hsiehHash   = &hash32{"hsieh-signed", hsieh}
+)
+
+// What the two programs have, by the names that they give.
+var (
 	libmemcachedHashes = map[string]*hash32{
 		"one_at_a_time": oneAtATimeHash, "md5": md5Hash, "crc": crc15Hash, "fnv1_64": fnv164Hash, "fnv1a_64": fnv1a64Hash,
 		"fnv1_32": fnv132Hash, "fnv1a_32": fnv1a32Hash, "jenkins": jenkinsHash, "murmur": murmur2Hash, "murmur3": murmur3Hash,

@@ -11,15 +11,23 @@ import (
 // "haproxy,hash=djb2,avalanche=true"; those that are not there have their defaults. It knows every name that [Rule.Name]
 // gives, and with it [hashring.Decode] the rings of every rule. The names and their settings are
 //
-//	buraksezer-0.10 replicas           libketama
-//	buraksezer-1 replicas              libmemcached distribution hash
-//	cache-memcached-fast ketama_points nginx
-//	dubbo hash.nodes                   serialx
-//	envoy min max hash                 serialx-2019
-//	groupcache replicas                stathat replicas hash
-//	grpc min max                       twemproxy hash hash_tag
-//	haproxy hash avalanche             uhashring vnodes hash
-//	                                   uhashring-ketama vnodes replicas
+//	buraksezer-0.10       replicas
+//	buraksezer-1          replicas
+//	cache-memcached-fast  ketama_points
+//	dubbo                 hash.nodes
+//	envoy                 min max hash
+//	groupcache            replicas
+//	grpc                  min max
+//	haproxy               hash avalanche
+//	libketama
+//	libmemcached          distribution hash
+//	nginx
+//	serialx
+//	serialx-2019
+//	stathat               replicas hash
+//	twemproxy             hash hash_tag
+//	uhashring             vnodes hash
+//	uhashring-ketama      vnodes replicas
 //
 // hash_tag may be any two characters, so it comes last. The defaults are those of the constructors; libmemcached's
 // distribution is ketama_weighted, cache-memcached-fast's ketama_points 160.

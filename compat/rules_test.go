@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -189,6 +190,25 @@ func TestNamedDefaults(t *testing.T) {
 		r, err := Named(name)
 		require.NoError(t, err)
 		require.Equal(t, full, r.Name())
+	}
+}
+
+// The comment of Named lists the programs and their settings.
+func TestNamedComment(t *testing.T) {
+	source, err := os.ReadFile("named.go")
+	require.NoError(t, err)
+	listed := make(map[string][]string)
+	for line := range strings.Lines(string(source)) {
+		if words, ok := strings.CutPrefix(line, "//\t"); ok {
+			fields := strings.Fields(words)
+			listed[fields[0]] = fields[1:]
+		}
+	}
+	require.Len(t, listed, len(programs))
+	for name, p := range programs {
+		require.Equal(t, append([]string{}, p.settings...), listed[name], name)
+		_, err := Named(name)
+		require.NoError(t, err)
 	}
 }
 

@@ -214,6 +214,13 @@ func TestNginxAttempts(t *testing.T) {
 	}
 	require.NotZero(t, ties)
 
+	// tokens at the ends of the circle, of two nodes each
+	ends, err := hashring.New([]hashring.Node{{Name: "a", Tokens: []uint64{0, math.MaxUint64}}, {Name: "b", Tokens: []uint64{0, math.MaxUint64}},
+		{Name: "c", Tokens: []uint64{1}}}, &hashring.Options{Hash: start0{}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "c", "a"}, slices.Collect(NginxAttempts(ends, "key")))
+	require.Equal(t, []string{"a", "b", "c", "a", "b"}, slices.Collect(Attempts(ends, "key")))
+
 	require.Empty(t, slices.Collect(NginxAttempts(ringUnder(t, Nginx()), "key")))
 	few, err := CacheMemcachedFast(3)
 	require.NoError(t, err)
@@ -225,6 +232,12 @@ func TestNginxAttempts(t *testing.T) {
 		break
 	}
 }
+
+// start0 has every key at position 0.
+type start0 struct{}
+
+func (start0) Name() string        { return "0" }
+func (start0) Sum64(string) uint64 { return 0 }
 
 func TestBuraksezer(t *testing.T) {
 	r, err := Buraksezer1(0)
