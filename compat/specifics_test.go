@@ -273,6 +273,12 @@ func TestBuraksezer(t *testing.T) {
 	require.False(t, ok)
 	require.Equal(t, -1, empty.Partition("key"))
 
+	_, err = NewBuraksezer(ringUnder(t, r), maxPartitions, 1)
+	require.NoError(t, err)
+	one, err := NewBuraksezer(ring, 1, 0)
+	require.NoError(t, err)
+	require.Zero(t, one.Partition("key"))
+
 	refused := func(ring *hashring.Ring, partitions int, load float64, says string) {
 		t.Helper()
 		b, err := NewBuraksezer(ring, partitions, load)
