@@ -35,6 +35,10 @@ import (
 // The first point at or above the key's hash owns; of equal points that of the first server. Weights are whole numbers
 // up to 2^32-1, and 0 is 1, as it is for a [hashring.Node]. Auto-eject is the ring without the servers ejected, which
 // under a weighted distribution can move keys between those that stay.
+//
+// Keys are those that libmemcached hashes: without the prefix (namespace) that it is given, unless
+// MEMCACHED_BEHAVIOR_HASH_WITH_PREFIX_KEY is set. With MEMCACHED_BEHAVIOR_SORT_HOSTS the order of servers is by host and
+// port, which matters only where two own a point.
 func Libmemcached(distribution, hash string) (*Rule, error) {
 	if distribution == "consistent" {
 		distribution = "ketama"
