@@ -44,10 +44,7 @@ func Libmemcached(distribution, hash string) (*Rule, error) {
 		distribution = "ketama"
 	}
 	var spy, weighted bool // weighted: whatever the weights
-	given := hash
-	if hash == "" {
-		hash = "one_at_a_time"
-	}
+	usual := "one_at_a_time"
 	switch distribution {
 	case "ketama":
 	case "consistent_weighted":
@@ -56,12 +53,13 @@ func Libmemcached(distribution, hash string) (*Rule, error) {
 		spy = true
 	case "ketama_weighted", "ketama_spy_weighted":
 		weighted, spy = true, distribution == "ketama_spy_weighted"
-		if given == "" {
-			hash = "md5"
-		}
+		usual = "md5"
 	default:
 		return nil, badOption("libmemcached has no distribution %q here, but consistent, consistent_weighted, ketama, "+
 			"ketama_spy, ketama_spy_weighted, ketama_weighted", distribution)
+	}
+	if hash == "" {
+		hash = usual
 	}
 	keys, err := hashCalled(libmemcachedHashes, "libmemcached", hash)
 	if err != nil {

@@ -23,9 +23,8 @@ import (
 // A ring has about scale points, where scale is ceil(w*minimumRingSize)/w for the smallest weight w, as a fraction of all,
 // but at most maximumRingSize. Each endpoint gets points hash(label_i) for i = 0, 1, ... until the ring has as many as
 // scale times the weights so far. So how many one has depends on the others, and a change of one can move any key. The first
-// point at or above the hash owns. Weights are whole; with locality weights they are the
-// products, up to how Envoy rounds those. Two endpoints with one
-// label, between which Envoy's choice is not specified, are refused.
+// point at or above the hash owns. Weights are whole; with locality weights they are the products, up to how Envoy rounds
+// those. Two endpoints with one label, between which Envoy's choice is not specified, are refused.
 //
 // Keys are hashed by XXH64, whatever the hash of points. Where a route's hash policies combine several hashes, compute
 // that, and ask [hashring.Ring.OwnerAt]. Further attempts go to [Attempts].
@@ -58,7 +57,7 @@ func Envoy(minimumRingSize, maximumRingSize uint64, hash string) (*Rule, error) 
 // It is [Envoy] with XXH64, but endpoints are taken in the order of their labels, so the order given makes no difference.
 // The label, a node's Label or else its name, is the endpoint's hash key attribute, or else its first address. Weights are
 // whole numbers up to 2^32-1, also together. Keys are the request hash header's values, joined by ",", or the strings that are hashed
-// for the request. Of an endpoint in TRANSIENT_FAILURE [Attempts] has the next.
+// for the request. Of an endpoint in TRANSIENT_FAILURE [Attempts] has the next. Two endpoints with one label are refused.
 //
 // A grpc-go whose compiler fuses multiplications with additions (arm64, or GOAMD64=v3) can count points otherwise for some
 // weights; the rule is that without.
