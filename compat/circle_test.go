@@ -2,8 +2,10 @@ package compat
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -154,4 +156,57 @@ func TestWholeDigestsDoNotOverflow(t *testing.T) {
 	require.Equal(t, uint64(maxCount)*1000, wholeDigests(maxCount)(maxUint32, maxUint32, 1000))
 	require.Equal(t, uint64(maxCount)*1000/2, wholeDigests(maxCount)(1<<52, 1<<53, 1000))
 	require.Equal(t, uint64(0), wholeDigests(40)(1, 1<<53, 4))
+}
+
+// stored64 and stored32 return x after it was in memory, so that no compiler can fuse what it is the product of.
+func stored64(x float64) float64 { return math.Float64frombits(math.Float64bits(x)) }
+func stored32(x float32) float32 { return math.Float32frombits(math.Float32bits(x)) }
+
+// No product is fused with a sum, on any machine: the counts are those of every operation rounded for itself. Some of the
+// weights are such that one fused operation would give another count.
+func TestCountsAreNotFused(t *testing.T) {
+	rng := seeded(t)
+	sensitive := 0
+	for range 30000 {
+		servers := make([]server, 1+rng.IntN(20))
+		total := 0.0
+		for i := range servers {
+			servers[i].weight = float64(1 + rng.IntN(100))
+			total += servers[i].weight
+		}
+		least := math.Inf(1)
+		for _, s := range servers {
+			least = min(least, s.weight/total)
+		}
+		scale := min(math.Ceil(stored64(least*1024))/least, 4096)
+		counts := func(add func(share, target float64) float64) (counts []uint64) {
+			points, target := 0.0, 0.0
+			for _, s := range servers {
+				n := uint64(0)
+				for target = add(s.weight/total, target); points < target; points++ {
+					n++
+				}
+				counts = append(counts, n)
+			}
+			return counts
+		}
+		want := counts(func(share, target float64) float64 { return target + stored64(scale*share) })
+		if !slices.Equal(want, counts(func(share, target float64) float64 { return math.FMA(scale, share, target) })) {
+			sensitive++
+		}
+		runningSum(1024, 4096, nil)(servers)
+		for i, s := range servers {
+			require.Equal(t, want[i], s.count, "server %d of %v", i, servers)
+		}
+
+		w, n := servers[0].weight, len(servers)
+		pct := stored32(float32(w) / float32(total))
+		product := stored32(stored32(stored32(pct*160)/4) * float32(n))
+		require.Equal(t, uint64(math.Floor(float64(stored32(product+1e-10)))), libmemcachedDigests(w, total, n))
+		require.Equal(t, uint64(math.Floor(float64(float32(stored64(float64(product)+1e-10))))), twemproxyDigests(w, total, n))
+		exact := stored64(stored64(float64(pct)*40) * float64(n))
+		require.Equal(t, uint64(math.Floor(float64(float32(exact)))), libketamaDigests(w, total, n))
+	}
+	t.Logf("%d sets would have other counts with a fused operation", sensitive)
+	require.NotZero(t, sensitive)
 }
