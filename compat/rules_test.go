@@ -424,6 +424,7 @@ func TestLabels(t *testing.T) {
 		{"dubbo", "10.0.0.1:20880", "", "10.0.0.1:20880"},
 		{"dubbo", "10.0.0.1:0", "", "10.0.0.1"},
 		{"dubbo", "10.0.0.1:-1", "", "10.0.0.1"},
+		{"dubbo", ":0", "", ":0"},
 	} {
 		r, err := Named(c.rule)
 		require.NoError(t, err)
