@@ -78,7 +78,7 @@ func nginxLabel(n hashring.Node) (string, error) {
 		return "", err
 	}
 	address := labelOf(n)
-	if len(address) >= 5 && strings.EqualFold(address[:5], "unix:") {
+	if len(address) > 5 && strings.EqualFold(address[:5], "unix:") {
 		return address[5:] + "\x00", nil
 	}
 	host, port := splitPort(address)

@@ -230,6 +230,10 @@ func TestOptionsRefused(t *testing.T) {
 	refused(Twemproxy("", "{}}"))("two characters")
 	refused(CacheMemcachedFast(0))("ketama_points is 0")
 	refused(CacheMemcachedFast(-1))("ketama_points is -1")
+	for _, points := range []int{1, maxInt32} {
+		_, err := CacheMemcachedFast(points)
+		require.NoError(t, err)
+	}
 	refused(HAProxy("xxh3", true))("crc32, djb2, sdbm, wt6")
 	refused(Uhashring(-1, ""))("vnodes is -1")
 	refused(Uhashring(maxCount+1, ""))("vnodes")
@@ -287,7 +291,7 @@ func TestNodesRefused(t *testing.T) {
 		{"twemproxy", []hashring.Node{weighted(1.5), weighted(1 << 31)}, "whole number from 1 to 2147483647"},
 		{"twemproxy", []hashring.Node{{Name: "bad", Label: "good:1"}}, "another server"},
 		{"nginx", []hashring.Node{weighted(1.5), weighted(1 << 31)}, "whole number"},
-		{"nginx", []hashring.Node{named("::1"), named("h:"), named(":80"), named("h:0"), named("h:65536"), named("h:x"), named("[::1]x:80")},
+		{"nginx", []hashring.Node{named("::1"), named("h:"), named(":80"), named("h:0"), named("unix:"), named("h:65536"), named("h:x"), named("[::1]x:80")},
 			"not a server's address"},
 		{"cache-memcached-fast", []hashring.Node{weighted(1 << 32)}, "more than 2^31-1"},
 		{"cache-memcached-fast", []hashring.Node{named("h"), named("h:"), named("h:x")}, "host:port"},
