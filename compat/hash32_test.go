@@ -61,3 +61,19 @@ func TestEveryByteCounts(t *testing.T) {
 		}
 	}
 }
+
+// Envoy's MurmurHash2 is libstdc++'s _Hash_bytes with the seed 0xc70f6907, which said this (GCC 12).
+func TestMurmur2Wide(t *testing.T) {
+	for key, want := range map[string]uint64{
+		"":                                  0x553e93901e462a6e,
+		"a":                                 0x454ddee488c1ed6b,
+		"1234567":                           0x6d7a4e79e8a2cbf6,
+		"12345678":                          0x8c5b90a33a04dca5,
+		"123456789":                         0xaaeb28d3d5f165c0,
+		"0123456789abcdef":                  0x934b0d760642ed86,
+		"0123456789abcdef0123456789abcdef0": 0xd2d5a8180b0d0f94,
+		"\x80\xff\x7f":                      0x44197f5a291a9f5c,
+	} {
+		require.Equal(t, want, murmur2Wide(key), "%q", key)
+	}
+}
