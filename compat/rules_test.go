@@ -238,6 +238,10 @@ func TestOptionsRefused(t *testing.T) {
 	refused(Uhashring(-1, ""))("vnodes is -1")
 	refused(Uhashring(maxCount+1, ""))("vnodes")
 	refused(Uhashring(0, "sha1"))("crc32, md5")
+	for _, replicas := range []int{1, 4} {
+		_, err := UhashringKetama(1, replicas)
+		require.NoError(t, err)
+	}
 	refused(UhashringKetama(0, 5))("replicas is 5")
 	refused(UhashringKetama(0, -1))("replicas is -1")
 	refused(UhashringKetama(-1, 0))("vnodes is -1")
@@ -341,6 +345,9 @@ func TestPlaceReportsEveryNode(t *testing.T) {
 		require.Equal(t, i < 16, strings.Contains(err.Error(), n.Name), n.Name)
 	}
 	require.ErrorContains(t, err, "and 4 more problems")
+	err = Nginx().Place(nodes[:16], func(int, uint64) bool { return true })
+	require.ErrorContains(t, err, "bad15:1")
+	require.NotContains(t, err.Error(), "more problems")
 }
 
 // Programs that add weights up in 32 bits get no sum that is larger.
@@ -412,6 +419,7 @@ func TestLabels(t *testing.T) {
 		{"twemproxy", "/run/m", "", "/run/m:"},
 		{"twemproxy", "server1", "", "server1"},
 		{"twemproxy", "10.0.0.1:11211", "name:11211", "name:11211"},
+		{"twemproxy", ":11211", "", ":11211"},
 		{"nginx", "10.0.0.1:80", "", "10.0.0.1\x0080"},
 		{"nginx", "10.0.0.1", "", "10.0.0.1\x00"},
 		{"nginx", "Host.Example", "", "Host.Example\x00"},
