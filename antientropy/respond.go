@@ -1,0 +1,121 @@
+package antientropy
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/clockwise-go/hashring"
+)
+
+// Respond answers a request that [Compare] made on the side of a peer: a server hands it the bytes that arrive and sends
+// back what it returns. A nil opts means the defaults, of which MaxReply is the one that counts here. It keeps nothing
+// between requests, so any replica can answer each, and any number at the same time.
+//
+// The request may come from anyone: Respond has read-only use of s, refuses what is not a request with [ErrMessage] or
+// [ErrVersion], and never returns more than MaxReply bytes. A request of up to 1 MiB, the most there is, costs it some
+// 100,000 fingerprints and, besides the reply, memory for a few of them. But whoever may ask learns positions and digests.
+func (s *Set) Respond(request []byte, opts *Options) ([]byte, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := readMessage("request", 'Q', request)
+	if len(request) > maxRequest {
+		r.fail("%d bytes, of which %d are the most", len(request), maxRequest)
+	}
+	w := replyWriter{set: s, buf: []byte{'A', version, complete}}
+	if w.fanOut = r.count(maxFanOut); w.fanOut < 2 {
+		r.fail("it splits a range in %d", w.fanOut)
+	}
+	limit := r.number(1<<64 - 1)
+	if limit < minReply {
+		r.fail("replies of %d bytes at most, where %d are the least", limit, minReply)
+	}
+	w.limit = int(min(limit, uint64(o.MaxReply)))
+
+	var last uint64 // where the question before ends
+	var parts []summary
+	for r.more() && w.state() == complete {
+		q := r.question(last)
+		last = q.Through
+		if r.err == nil && q.parts == 0 {
+			w.list(q.Range)
+		}
+		parts = s.appendParts(parts[:0], q.Range, q.parts)
+		for i, here := range parts {
+			if r.fingerprint() == here.fingerprint {
+				w.skip++
+			} else if w.differs(part(q.Range, i, q.parts), here.n); w.state() != complete {
+				break
+			}
+		}
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return w.buf, nil
+}
+
+// replyWriter writes a reply. It is done when its state is not complete.
+type replyWriter struct {
+	set           *Set
+	fanOut, limit int
+	buf           []byte
+	skip          int // parts since the last record that are equal
+	parts         []summary
+	items         []Item
+}
+
+func (w *replyWriter) state() byte { return w.buf[2] }
+
+// differs writes a record about a, a part that differs and has n items here.
+func (w *replyWriter) differs(a hashring.Range, n int) {
+	if n <= fewItems {
+		w.list(a)
+		return
+	}
+	p := numParts(a, w.fanOut)
+	if len(w.buf)+headRoom+8*p > w.limit {
+		w.buf[2] = cutShort
+		return
+	}
+	w.parts = w.set.appendParts(w.parts[:0], a, p)
+	w.head(0)
+	w.buf = appendFingerprints(w.buf, w.parts)
+}
+
+// list writes a record with the items in a, as many as there is room for.
+func (w *replyWriter) list(a hashring.Range) {
+	room := w.limit - len(w.buf) - headRoom
+	if room < itemRoom {
+		w.buf[2] = cutShort
+		return
+	}
+	w.items = w.set.appendItems(w.items[:0], a, room/minItemRoom+1)
+	n, next := 0, uint64(0) // next: the offset behind the item before
+	for ; n < len(w.items) && room >= itemRoom; n++ {
+		at := offset(a, w.items[n].Position)
+		room -= uvarintLen(at-next) + 8
+		next = at + 1
+	}
+	if n < len(w.items) {
+		w.buf[2] = cutItems
+	}
+	w.head(1 + n)
+	next = 0
+	for _, it := range w.items[:n] {
+		at := offset(a, it.Position)
+		w.buf = binary.AppendUvarint(w.buf, at-next)
+		w.buf = binary.BigEndian.AppendUint64(w.buf, it.Digest)
+		next = at + 1
+	}
+}
+
+func (w *replyWriter) head(n int) {
+	w.buf = binary.AppendUvarint(w.buf, uint64(w.skip))
+	w.buf = binary.AppendUvarint(w.buf, uint64(n))
+	w.skip = 0
+}
+
+// uvarintLen returns how many bytes binary.AppendUvarint appends.
+func uvarintLen(v uint64) int { return (max(1, bits.Len64(v)) + 6) / 7 }
