@@ -62,7 +62,8 @@ func Compare(ctx context.Context, s *Set, ranges []hashring.Range, peer Peer, op
 	c := comparison{set: s, opts: o}
 	ranges = union(ranges)
 	for _, a := range ranges {
-		c.queue = append(c.queue, question{a, numParts(a, max(1, o.FanOut/len(ranges)))})
+		_, n := s.Fingerprint(a)
+		c.queue = append(c.queue, question{a, numParts(a, n, max(1, o.FanOut/len(ranges)))})
 	}
 	for err == nil && len(c.queue) > 0 && !c.full() {
 		err = c.exchange(ctx, peer)
@@ -102,8 +103,8 @@ func (c *comparison) exchange(ctx context.Context, peer Peer) error {
 	c.diff.RoundTrips++
 	c.diff.Sent += len(request)
 	c.diff.Received += len(reply)
-	if len(rest) > 0 { // which was sent in vain; so of the next request half may be
-		c.batch = 2 * max(1, n-len(rest))
+	if len(rest) > 0 { // which was sent in vain; of the next request little should be
+		c.batch = 1 + max(0, n-len(rest))*9/8
 	} else if c.batch *= 2; c.batch > maxRequest {
 		c.batch = 0
 	}
@@ -147,7 +148,7 @@ func (c *comparison) split(a answer) {
 		}
 		q := question{Range: part(a.Range, i, len(a.split))}
 		if here.n > fewItems {
-			q.parts = numParts(q.Range, c.opts.FanOut)
+			q.parts = numParts(q.Range, here.n, c.opts.FanOut)
 		} else if last := len(c.queue) - 1; last >= 0 && c.queue[last].parts == 0 && c.queue[last].Through == q.After {
 			c.queue[last].Through = q.Through // one list instead of two
 			continue

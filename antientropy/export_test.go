@@ -7,8 +7,11 @@ func Bytes(s *Set) int { return s.root.bytes() }
 
 func (n *node) bytes() int {
 	size := cap(n.items) * int(unsafe.Sizeof(Item{}))
-	if n.half != nil {
-		size += int(unsafe.Sizeof(*n.half)) + n.half[0].bytes() + n.half[1].bytes()
+	if n.quarters != nil {
+		size += int(unsafe.Sizeof(*n.quarters))
+		for i := range n.quarters {
+			size += n.quarters[i].bytes()
+		}
 	}
 	return size
 }

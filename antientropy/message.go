@@ -13,7 +13,7 @@ import (
 //	request   'Q' version fan-out max-reply question...
 //	question  gap extent parts fingerprint...        one for each part; none asks for the items
 //	reply     'A' version state record...
-//	record    skip 0 fingerprint...                  of what the part is split into
+//	record    skip 0 parts fingerprint...            one for each part of the part
 //	          skip n+1 (gap digest)...               the n items of the part
 //
 // The gap of a question is from the end of the question before to its own After, that of an item from the position
@@ -32,7 +32,7 @@ const (
 // some items, so every reply gets on.
 const (
 	questionRoom = 3 * binary.MaxVarintLen64 // but for its fingerprints
-	headRoom     = 2 * binary.MaxVarintLen32 // the two numbers of a record
+	headRoom     = 3 * binary.MaxVarintLen32 // the numbers of a record
 	itemRoom     = binary.MaxVarintLen64 + 8
 	minItemRoom  = 1 + 8 // what an item takes at least
 )
@@ -126,10 +126,14 @@ func (r *reader) fail(format string, args ...any) {
 	r.rest = nil
 }
 
-// question takes a question but for its fingerprints. The question before ends at last.
+// question takes a question but for its fingerprints, which are there. The question before ends at last.
 func (r *reader) question(last uint64) (q question) {
 	q.After = last + r.number(1<<64-1)
 	q.Through = q.After + 1 + r.number(1<<64-1)
-	q.parts = r.count(min(numParts(q.Range, maxFanOut), len(r.rest)/8))
+	q.parts = r.count(atMost(q.Range, maxFanOut))
+	if 8*q.parts > len(r.rest) {
+		r.fail("%d parts and %d bytes for their fingerprints", q.parts, len(r.rest))
+		return question{}
+	}
 	return q
 }

@@ -1,132 +1,141 @@
 package antientropy
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
-// node is a node of the radix tree over positions: the root spans the circle, and an inner node's halves span the two
-// halves of what it spans. A leaf holds its items in order. Every node knows the sum of the terms of its items and their
-// number, so what lies up to a position is added up on the way down to it:
+// node is a node of the radix tree over positions: the root spans the circle, and the quarters of an inner node span the
+// quarters of what it spans. A leaf holds its items in order. Every node knows the summary of what is under it, so what
+// lies up to a position is added up on the way down to it:
 //
-//	                  sum of all
-//	          0...              1...
-//	      00..    01..      10..    11..
-//	                          ▲
-//	upTo(1010) =  0...  +  the items of 10.. up to 1010
+//	                        all
+//	    0...        1...        2...        3...
+//	                        20..  21..  22..  23..
+//	                               ▲
+//	upTo(2130) =  0...  +  1...  +  20..  +  the items of 21.. up to 2130
 //
-// Positions are hashes, hence spread evenly, so the tree is about log2(n/maxLeaf) deep and needs no rebalancing. Where
-// they are not, it is deeper, but never deeper than a position has bits.
+// Positions are hashes, hence spread evenly, so the tree is about log4(n/maxLeaf) deep and needs no rebalancing. Where
+// they are not, it is deeper, but never deeper than a position has digits.
 type node struct {
 	summary
-	half  *[2]node // nil in a leaf
-	items []Item   // of a leaf, ascending by position
+	quarters *[4]node // nil in a leaf
+	items    []Item   // of a leaf, ascending by position
 }
 
-const (
-	maxLeaf  = 48          // a leaf with more items is split
-	minInner = maxLeaf / 2 // an inner node with no more becomes a leaf. Far from maxLeaf, lest it be split at once again
-	step     = 8           // leaves grow by so many items: 128 bytes, of which each multiple is a size that is allocated
-)
+// summary is what there is to say of items: the sum of their terms, and their number.
+type summary struct {
+	fingerprint uint64
+	n           int
+}
 
 func (s *summary) add(fingerprint uint64, n int) {
 	s.fingerprint += fingerprint
 	s.n += n
 }
 
-// bit returns which half of a node at depth pos is in.
-func bit(pos uint64, depth int) int { return int(pos >> (63 - depth) & 1) }
+const (
+	maxLeaf  = 64          // a leaf with more items is split
+	minInner = maxLeaf / 2 // an inner node with no more becomes a leaf. Far from maxLeaf, lest it be split at once again
+	step     = 4           // leaves grow by so many items: 64 bytes, of which each multiple up to maxLeaf is a size that is allocated
+)
 
-// put puts it into the tree under n, and returns what that adds to the sum and the number of n's items.
-func (n *node) put(it Item, depth int) (sum uint64, added int) {
-	switch {
-	case n.half != nil:
-		sum, added = n.half[bit(it.Position, depth)].put(it, depth+1)
-	default:
-		i, found := search(n.items, it.Position)
-		if found {
-			sum = it.term() - n.items[i].term()
-			n.items[i] = it
-			break
-		}
-		if len(n.items) == maxLeaf { // of one position there is one item, so a leaf at the full depth is never split
-			n.split(depth)
-			return n.put(it, depth)
-		}
+// shift returns how far down the digit of a position is that tells in which quarter of a node at depth it is.
+func shift(depth int) int { return 62 - 2*depth }
+
+func digit(pos uint64, depth int) int { return int(pos >> shift(depth) & 3) }
+
+// put puts it into the tree under n, and returns what that adds to the fingerprint and the number of n's items.
+func (n *node) put(it Item, depth int) (fingerprint uint64, added int) {
+	if n.quarters != nil {
+		fingerprint, added = n.quarters[digit(it.Position, depth)].put(it, depth+1)
+	} else if i, found := search(n.items, it.Position); found {
+		fingerprint = it.term() - n.items[i].term()
+		n.items[i] = it
+	} else if len(n.items) == maxLeaf { // which no leaf is that spans a single position
+		n.split(depth)
+		return n.put(it, depth)
+	} else {
 		if len(n.items) == cap(n.items) {
 			n.items = resized(n.items)
 		}
 		n.items = slices.Insert(n.items, i, it)
-		sum, added = it.term(), 1
+		fingerprint, added = it.term(), 1
 	}
-	n.add(sum, added)
-	return sum, added
+	n.add(fingerprint, added)
+	return fingerprint, added
 }
 
-// split makes the leaf n an inner node with two leaves.
+// split makes the leaf n an inner node.
 func (n *node) split(depth int) {
-	mid, _ := slices.BinarySearchFunc(n.items, 1, func(it Item, half int) int { return bit(it.Position, depth) - half })
-	n.half = new([2]node)
-	for i, items := range [2][]Item{n.items[:mid], n.items[mid:]} {
-		half := &n.half[i]
-		half.items = resized(items)
-		for _, it := range items {
-			half.add(it.term(), 1)
+	n.quarters = new([4]node)
+	for rest := n.items; len(rest) > 0; {
+		i, end := digit(rest[0].Position, depth), 0
+		q := &n.quarters[i]
+		for end < len(rest) && digit(rest[end].Position, depth) == i {
+			q.add(rest[end].term(), 1)
+			end++
 		}
+		q.items, rest = resized(rest[:end]), rest[end:]
 	}
 	n.items = nil
 }
 
-// remove removes the item at pos from the tree under n, and returns what it had added to the sum.
-func (n *node) remove(pos uint64, depth int) (sum uint64, ok bool) {
-	if n.half != nil {
-		sum, ok = n.half[bit(pos, depth)].remove(pos, depth+1)
+// remove removes the item at pos from the tree under n, and returns what it had added to the fingerprint.
+func (n *node) remove(pos uint64, depth int) (fingerprint uint64, ok bool) {
+	if n.quarters != nil {
+		fingerprint, ok = n.quarters[digit(pos, depth)].remove(pos, depth+1)
 	} else if i, found := search(n.items, pos); found {
-		sum, ok = n.items[i].term(), true
+		fingerprint, ok = n.items[i].term(), true
 		n.items = slices.Delete(n.items, i, i+1)
-		if cap(n.items)-len(n.items) >= 2*step {
+		if cap(n.items)-len(n.items) >= 3*step {
 			n.items = resized(n.items)
 		}
 	}
 	if !ok {
 		return 0, false
 	}
-	n.add(-sum, -1)
-	if n.half != nil && n.n <= minInner {
-		n.items = resized(n.appendTo(nil, 0, 0, 1<<64-1, depth, n.n))
-		n.half = nil
+	n.add(-fingerprint, -1)
+	if n.quarters != nil && n.n <= minInner {
+		n.items = resized(n.appendTo(nil, 0, 1<<64-1, 0, depth, n.n))
+		n.quarters = nil
 	}
-	return sum, true
+	return fingerprint, true
 }
 
 // upTo returns the summary of the items at positions up to pos and at it.
-func (n *node) upTo(pos uint64) (sum summary) {
-	for depth := 0; n.half != nil; depth++ {
-		i := bit(pos, depth)
-		if i == 1 {
-			sum.add(n.half[0].fingerprint, n.half[0].n)
+func (n *node) upTo(pos uint64) (s summary) {
+	for depth := 0; n.quarters != nil; depth++ {
+		d := digit(pos, depth)
+		for i := range n.quarters[:d] {
+			s.add(n.quarters[i].fingerprint, n.quarters[i].n)
 		}
-		n = &n.half[i]
+		n = &n.quarters[d]
 	}
-	for _, it := range n.items {
-		if it.Position > pos {
-			break
+	i, found := search(n.items, pos)
+	if found {
+		i++
+	}
+	if i <= len(n.items)/2 {
+		for _, it := range n.items[:i] {
+			s.add(it.term(), 1)
 		}
-		sum.add(it.term(), 1)
+		return s
 	}
-	return sum
+	s.add(n.fingerprint, n.n)
+	for _, it := range n.items[i:] {
+		s.add(-it.term(), -1)
+	}
+	return s
 }
 
 // appendTo appends the items of n from position low to high to dst, both included, until dst has max of them. The first
 // position that n spans is start.
-func (n *node) appendTo(dst []Item, start, low, high uint64, depth, max int) []Item {
-	if n.half != nil {
-		mid := start + 1<<(63-depth)
-		if low < mid && len(dst) < max {
-			dst = n.half[0].appendTo(dst, start, low, high, depth+1, max)
-		}
-		if high >= mid && len(dst) < max {
-			dst = n.half[1].appendTo(dst, mid, low, high, depth+1, max)
+func (n *node) appendTo(dst []Item, low, high, start uint64, depth, max int) []Item {
+	if n.quarters != nil {
+		for i := range n.quarters {
+			first := start + uint64(i)<<shift(depth)
+			last := first + (1<<shift(depth) - 1)
+			if low <= last && first <= high && len(dst) < max {
+				dst = n.quarters[i].appendTo(dst, low, high, first, depth+1, max)
+			}
 		}
 		return dst
 	}
@@ -137,12 +146,16 @@ func (n *node) appendTo(dst []Item, start, low, high uint64, depth, max int) []I
 	return dst
 }
 
-// search returns the place of the item at pos in items, or where it would be.
-func search(items []Item, pos uint64) (int, bool) {
-	return slices.BinarySearchFunc(items, pos, func(it Item, pos uint64) int { return cmp.Compare(it.Position, pos) })
+// search returns the place of the item at pos in items, of a leaf, or where it would be. It looks at one after the other,
+// since memory is fetched ahead for that: by halves, it would wait for each of several cache lines.
+func search(items []Item, pos uint64) (i int, found bool) {
+	for i < len(items) && items[i].Position < pos {
+		i++
+	}
+	return i, i < len(items) && items[i].Position == pos
 }
 
-// resized returns a copy of items with room for a few more.
+// resized returns a copy of items with room for a few more, up to a multiple of step.
 func resized(items []Item) []Item {
 	return append(make([]Item, 0, (len(items)+step)/step*step), items...)
 }

@@ -22,13 +22,17 @@ func behind(a hashring.Range, pos uint64) (hashring.Range, bool) {
 	return hashring.Range{After: pos, Through: a.Through}, pos != a.Through
 }
 
-// numParts returns into how many parts a is split when p are asked for: no more than it has positions.
-func numParts(a hashring.Range, p int) int {
+// atMost returns p, or the number of positions in a if that is less.
+func atMost(a hashring.Range, p int) int {
 	if e := extent(a); e < uint64(p) {
-		return min(p, int(e)+1)
+		return int(e) + 1
 	}
 	return p
 }
+
+// numParts returns into how many parts a is split that has n items: so many that a part has eight or more of them on
+// average, for with fewer the fingerprints would take more bytes than they save, but fanOut at most.
+func numParts(a hashring.Range, n, fanOut int) int { return atMost(a, min(max(1, n/8), fanOut)) }
 
 // part returns part i of the p parts into which a is split, where p is at most the number of its positions. They are equal
 // but for rounding: part i begins at offset floor(i*w/p) for a width of w.

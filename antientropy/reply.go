@@ -30,10 +30,7 @@ func readReply(reply []byte, asked []question, fanOut int) (answers []answer, re
 		} else if c.question().parts == 0 {
 			r.fail("it splits a range whose items were asked for")
 		} else {
-			a.split = make([]uint64, numParts(a.Range, fanOut))
-			for i := range a.split {
-				a.split[i] = r.fingerprint()
-			}
+			a.split = r.split(atMost(a.Range, fanOut))
 		}
 		answers = append(answers, a)
 		c.i++
@@ -65,6 +62,19 @@ func readReply(reply []byte, asked []question, fanOut int) (answers []answer, re
 		rest = append(rest, c.rest()...)
 	}
 	return answers, rest, nil
+}
+
+// split takes the fingerprints of so many parts at most.
+func (r *reader) split(limit int) []uint64 {
+	n := r.count(limit)
+	if n == 0 {
+		r.fail("it splits a range in nothing")
+	}
+	split := make([]uint64, n)
+	for i := range split {
+		split[i] = r.fingerprint()
+	}
+	return split
 }
 
 // items takes n items in a.

@@ -74,14 +74,14 @@ func (w *replyWriter) differs(a hashring.Range, n int) {
 		w.list(a)
 		return
 	}
-	p := numParts(a, w.fanOut)
+	p := numParts(a, n, w.fanOut)
 	if len(w.buf)+headRoom+8*p > w.limit {
 		w.buf[2] = cutShort
 		return
 	}
 	w.parts = w.set.appendParts(w.parts[:0], a, p)
 	w.head(0)
-	w.buf = appendFingerprints(w.buf, w.parts)
+	w.buf = appendFingerprints(binary.AppendUvarint(w.buf, uint64(p)), w.parts)
 }
 
 // list writes a record with the items in a, as many as there is room for.
