@@ -113,7 +113,7 @@ func randomOptions(r *rand.Rand) *antientropy.Options {
 
 // Compare finds what differs and nothing else, within any arcs of sets of any shape, whatever the options of both sides.
 func TestCompareModel(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			for range 400 {
@@ -142,7 +142,7 @@ func TestCompareNothing(t *testing.T) {
 
 // Compare ends at MaxKeys, says what is left, and goes on from there: what it finds in all is what differs.
 func TestCompareInSteps(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	for _, w := range worlds {
 		for range 30 {
 			here, there := w.pair(r, r.IntN(2000))
@@ -171,7 +171,7 @@ func TestCompareInSteps(t *testing.T) {
 
 // When the peer fails, what was found is returned, and what is left to compare; going on finds the rest.
 func TestCompareGoesOnAfterFailure(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	w := worlds[0]
 	for range 50 {
 		here, there := w.pair(r, 4000)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newRand returns a source of random numbers, whose seed it logs.
-func newRand(t testing.TB) *rand.Rand {
+// seeded returns a source of random numbers, whose seed it logs.
+func seeded(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("HASHRING_SEED"); s != "" {
 		var err error
@@ -119,7 +119,7 @@ func requireSet(t *testing.T, m model, s *antientropy.Set, ranges ...hashring.Ra
 
 // A set does what the model does, whatever is put and deleted, while it grows and while it shrinks to nothing.
 func TestSetModel(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			for range 4 {
@@ -166,7 +166,7 @@ func TestSetModel(t *testing.T) {
 
 // Fingerprints and items of tens of thousands of arcs of random sets, against the definition.
 func TestArcsModel(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			for range 100 {
@@ -185,7 +185,7 @@ func TestArcsModel(t *testing.T) {
 
 // A set is a function of its items: the way to them leaves no trace.
 func TestSetHasNoHistory(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	a, b := new(antientropy.Set), new(antientropy.Set)
 	var positions []uint64
 	for range 5000 {
@@ -214,7 +214,7 @@ func TestSetHasNoHistory(t *testing.T) {
 
 // One item more, one less, or another digest in one of them always shows; so do two digests that change places.
 func TestFingerprintSeesEachChange(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	m := model{}
 	for range 1000 {
 		m[r.Uint64()] = r.Uint64N(4) // versions: small numbers that many keys share
@@ -250,7 +250,7 @@ func TestFingerprintSeesEachChange(t *testing.T) {
 
 // Fingerprints of ranges that do not overlap add up.
 func TestFingerprintsAddUp(t *testing.T) {
-	r := newRand(t)
+	r := seeded(t)
 	m := model{}
 	for range 3000 {
 		m[r.Uint64()] = r.Uint64()
