@@ -116,7 +116,7 @@ func TestCompareModel(t *testing.T) {
 	r := seeded(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
-			for range 400 {
+			for range rounds(400) {
 				here, there := w.pair(r, r.IntN(1<<r.IntN(13)))
 				s, other := here.set(), there.set()
 				for range 8 {
@@ -144,7 +144,7 @@ func TestCompareNothing(t *testing.T) {
 func TestCompareInSteps(t *testing.T) {
 	r := seeded(t)
 	for _, w := range worlds {
-		for range 30 {
+		for range rounds(30) {
 			here, there := w.pair(r, r.IntN(2000))
 			s, other := here.set(), there.set()
 			first := w.arcs(r)
@@ -173,7 +173,7 @@ func TestCompareInSteps(t *testing.T) {
 func TestCompareGoesOnAfterFailure(t *testing.T) {
 	r := seeded(t)
 	w := worlds[0]
-	for range 50 {
+	for range rounds(50) {
 		here, there := w.pair(r, 4000)
 		s, other := here.set(), there.set()
 		opts := &antientropy.Options{MaxReply: 1 << 12}

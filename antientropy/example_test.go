@@ -50,8 +50,8 @@ func Example() {
 	}
 	// Output:
 	// user:1003 is missing here
-	// user:3 has version 1 here and 2 there
 	// user:10 has version 3 here and 1 there
+	// user:3 has version 1 here and 2 there
 }
 
 // A set that lacks everything is filled in steps, so that no step takes much memory.

@@ -26,6 +26,14 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
+// rounds returns n, or less under -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return max(1, n/20)
+	}
+	return n
+}
+
 // model is a set as its definition has it.
 type model map[uint64]uint64
 
@@ -122,7 +130,7 @@ func TestSetModel(t *testing.T) {
 	r := seeded(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
-			for range 4 {
+			for range rounds(4) {
 				m, s := model{}, new(antientropy.Set)
 				known := []uint64{}
 				grow := 0.8
@@ -169,7 +177,7 @@ func TestArcsModel(t *testing.T) {
 	r := seeded(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
-			for range 100 {
+			for range rounds(100) {
 				m := model{}
 				for range r.IntN(1 << r.IntN(11)) {
 					m[w.pos(r)] = r.Uint64()

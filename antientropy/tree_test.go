@@ -14,7 +14,7 @@ func TestTreeModel(t *testing.T) {
 	r := seeded(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
-			for range 20 {
+			for range rounds(20) {
 				m := model{}
 				for range r.IntN(1 << r.IntN(12)) {
 					m[w.pos(r)] = r.Uint64()
