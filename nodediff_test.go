@@ -103,3 +103,39 @@ func TestDiffNodesSaysWhat(t *testing.T) {
 	e, _ := old.Node("e")
 	require.Equal(t, []uint64{1}, e.Tokens)
 }
+
+// Two processes whose rings should be one: the one sends its ring, the other says where they disagree.
+func ExampleDiffNodes() {
+	mine, err := hashring.New([]hashring.Node{{Name: "a"}, {Name: "b", Weight: 2}, {Name: "c", Zone: "east"}}, nil)
+	if err != nil {
+		panic(err)
+	}
+	yours, err := hashring.New([]hashring.Node{{Name: "a"}, {Name: "b"}, {Name: "c", Zone: "west"}, {Name: "d"}}, nil)
+	if err != nil {
+		panic(err)
+	}
+	if mine.Fingerprint() != yours.Fingerprint() {
+		for d := range hashring.DiffNodes(mine, yours) {
+			fmt.Println(d)
+		}
+	}
+	// Output:
+	// "b": weight 2 and 1, other tokens
+	// "c": zone "east" and "west"
+	// "d": in the new ring only
+}
+
+func BenchmarkDiffNodes(b *testing.B) {
+	sizes(b, func(b *testing.B, nodes []hashring.Node, r *hashring.Ring) {
+		changed := mustWith(b, r, hashring.Node{Name: nodes[0].Name, Weight: 2})
+		b.ReportAllocs()
+		differ := 0
+		for b.Loop() {
+			for range hashring.DiffNodes(r, changed) {
+				differ++
+			}
+		}
+		require.Equal(b, b.N, differ)
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*r.NumTokens()), "ns/token")
+	})
+}

@@ -102,3 +102,37 @@ func TestSharedRangesCorners(t *testing.T) {
 		break // the iterator stops
 	}
 }
+
+// What two stores compare with each other, so that each write reaches all replicas in the end: package antientropy does it.
+func ExampleRing_SharedRanges() {
+	ring, err := hashring.New([]hashring.Node{
+		{Name: "a", Tokens: []uint64{1 << 62, 4 << 61}},
+		{Name: "b", Tokens: []uint64{3 << 61}},
+		{Name: "c", Tokens: []uint64{5 << 61, 6 << 61}},
+	}, nil)
+	if err != nil {
+		panic(err)
+	}
+	for _, peer := range []string{"b", "c"} {
+		for g := range ring.SharedRanges(hashring.Policy{N: 2}, "a", peer) {
+			fmt.Printf("a and %s: (%x, %x], %.1f%% of the circle\n", peer, g.After, g.Through, 100*g.Share().Fraction())
+		}
+	}
+	// Output:
+	// a and b: (c000000000000000, 6000000000000000], 62.5% of the circle
+	// a and c: (6000000000000000, c000000000000000], 37.5% of the circle
+}
+
+func BenchmarkSharedRanges(b *testing.B) {
+	sizes(b, func(b *testing.B, nodes []hashring.Node, r *hashring.Ring) {
+		b.ReportAllocs()
+		ranges := 0
+		for b.Loop() {
+			for range r.SharedRanges(hashring.Policy{N: 3}, nodes[0].Name, nodes[1].Name) {
+				ranges++
+			}
+		}
+		sink.Add(int64(ranges))
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*r.NumTokens()), "ns/token")
+	})
+}
