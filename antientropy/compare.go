@@ -10,8 +10,8 @@ import (
 )
 
 // Peer sends a request to the replica that a set is compared with, whose [Set.Respond] answers it, and returns the reply.
-// It is all that a comparison needs of a transport: an HTTP POST, an RPC. It may keep neither slice. It sees to time-outs
-// and retries, for which ctx and that requests change nothing are there.
+// It is all that a comparison needs of a transport: an HTTP POST, an RPC. Time-outs are its own, besides ctx, and so are
+// retries: a request changes nothing, so it may be sent again.
 type Peer func(ctx context.Context, request []byte) (reply []byte, err error)
 
 // Difference is what differs between a set and that of a peer.
@@ -20,9 +20,8 @@ type Difference struct {
 	There  []Item // only the peer has it
 	Unlike []Unlike
 
-	// Left are the ranges, in part or whole, that were not compared: those behind Options.MaxKeys differing keys, or those
-	// that were left when the peer failed. To compare them is to go on; all that is found in Here, There and Unlike is
-	// true also without that.
+	// Left are the ranges in which keys may differ that are not in the lists, since Options.MaxKeys were found, or the peer
+	// failed. To go on is to compare these. What is in the lists is right without that.
 	Left []hashring.Range
 
 	RoundTrips     int // requests that were answered
@@ -41,19 +40,20 @@ func (d Difference) Keys() int { return len(d.Here) + len(d.There) + len(d.Unlik
 //
 // Both sides must place keys by the same hash and make digests by the same rule, else everything differs.
 //
-// Sets that are equal cost one request of 150 bytes, or of some 25 a range if there are many, and a reply of 3. Of 1e6
-// items, one that differs costs three round trips and 1 kB, a thousand scattered ones 0.4 MB, and no number of
-// them more than 1.1 times what all items of the peer would cost, at 16 bytes each.
+// Sets that are equal cost one request of 150 bytes, or of 18 to 27 a range if there are many, and a reply of 3. Of 1e6
+// items, one that differs costs three round trips and 0.9 kB, a thousand scattered ones 0.4 MB, and no number of them costs
+// more than 1.1 times the items of the larger set, at 16 bytes each, with the default options.
 //
-// Both sets may change meanwhile, and neither is locked while a message is under way. Then what is put or deleted during the
-// comparison may be reported as different or not; all else is as if nothing had changed. So the repair of a key looks at
-// what either side has of it then, and takes the newer.
+// Both sets may change meanwhile, and neither is locked while a message is under way. What is put or deleted during the
+// comparison is then reported as different or not; all else is as if nothing had changed. So the repair of a key looks at
+// what either side has of it by then, and takes the newer.
 //
-// The peer's messages are not trusted: one that is no reply to what was asked is [ErrMessage], and a peer that lies costs
-// a Difference of up to MaxKeys wrong items, and no more memory than that, and the time until ctx is done.
+// The peer's messages are not trusted. One that is no reply to what was asked is [ErrMessage], and nothing of it is taken.
+// A peer that lies costs a Difference of up to MaxKeys wrong items, memory in proportion to that and to s, and no more
+// time than ctx has.
 //
-// Errors are [ErrOptions], and with the Difference that was found before, [ErrMessage], [ErrVersion], [ErrPeer] with the
-// error of the function peer, and that of ctx.
+// Errors are [ErrOptions], and together with the Difference that was found before: [ErrMessage], [ErrVersion], [ErrPeer]
+// with the error of the function peer, and that of ctx.
 func Compare(ctx context.Context, s *Set, ranges []hashring.Range, peer Peer, opts *Options) (Difference, error) {
 	o, err := opts.withDefaults()
 	if err != nil {

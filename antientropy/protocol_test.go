@@ -94,6 +94,32 @@ func TestCostOfAMillion(t *testing.T) {
 	}
 }
 
+// However many keys differ, and in whatever way, a comparison costs no more than 1.1 times all items.
+func TestCostIsBounded(t *testing.T) {
+	r := seeded(t)
+	for _, n := range []int{1000, 10_000, 100_000} {
+		for _, share := range []float64{0.001, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9, 1} {
+			here, there := new(antientropy.Set), new(antientropy.Set)
+			for range rounds(n) {
+				pos := r.Uint64()
+				here.Put(pos, 1)
+				switch {
+				case r.Float64() >= share:
+					there.Put(pos, 1)
+				case r.IntN(3) == 0:
+					there.Put(pos, 2)
+				case r.IntN(2) == 0:
+					there.Put(r.Uint64(), 1)
+				}
+			}
+			d, err := antientropy.Compare(t.Context(), here, []hashring.Range{{}}, peer(there, nil), nil)
+			require.NoError(t, err)
+			t.Logf("%d items, %d differ: %d bytes", here.Len(), d.Keys(), d.Sent+d.Received)
+			require.LessOrEqual(t, d.Sent+d.Received, 16*max(here.Len(), there.Len())*11/10+200)
+		}
+	}
+}
+
 // Small replies cost more round trips, and hardly more bytes.
 func TestCostOfSmallReplies(t *testing.T) {
 	here, there := filled(50_000), filled(50_000)
@@ -101,6 +127,7 @@ func TestCostOfSmallReplies(t *testing.T) {
 	d, err := antientropy.Compare(t.Context(), here, []hashring.Range{{}}, peer(there, nil), &antientropy.Options{MaxReply: 4096})
 	require.NoError(t, err)
 	require.Equal(t, 50_000, d.Keys())
+	t.Logf("%d bytes in %d round trips", d.Sent+d.Received, d.RoundTrips)
 	require.LessOrEqual(t, d.Sent+d.Received, 50_000*16*12/10)
 }
 
