@@ -4,12 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/clockwise-go/hashring"
@@ -28,7 +30,7 @@ func TestMain(m *testing.M) {
 // The demo prints what README.md says it prints.
 func TestDemo(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, demo(t.Context(), 2000, &out))
+	requireStarted(t, demo(t.Context(), 2000, &out))
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	require.Contains(t, strings.ReplaceAll(string(readme), "\r\n", "\n"), "```\n"+out.String()+"```\n")
@@ -38,8 +40,18 @@ func newCluster(t *testing.T, names ...string) *Cluster {
 	c := NewCluster(2)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	_, err := c.Start(t.Context(), names...)
-	require.NoError(t, err)
+	requireStarted(t, err)
 	return c
+}
+
+// requireStarted checks that there is no error. In an emulator the test is skipped: the kernel cannot start a process of
+// another architecture.
+func requireStarted(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
 }
 
 // Processes that have lost writes find the keys that they have lost, each two those that are theirs, and no others; then
