@@ -42,7 +42,7 @@
 //
 //	Put, Delete            O(log n)    250-500 ns
 //	Fingerprint            O(log n)    less than 1 µs, for any range
-//	memory                             19 bytes an item; 26 at most
+//	memory                             19 bytes an item
 //	Compare, all equal     1 round trip     152 bytes
 //	  1 differs            3 round trips    0.9 kB
 //	  1,000 differ         3 round trips    0.4 MB
