@@ -3,6 +3,7 @@ package antientropy
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/clockwise-go/hashring"
 )
@@ -39,7 +40,8 @@ func (s *Set) Respond(request []byte, opts *Options) ([]byte, error) {
 		switch {
 		case r.err != nil:
 		case q.parts == 0:
-			w.list(q.Range)
+			_, n := s.Fingerprint(q.Range)
+			w.list(q.Range, n)
 		default:
 			w.compare(q, r)
 		}
@@ -78,7 +80,7 @@ func (w *replyWriter) compare(q question, r *reader) {
 // differs writes a record about a, a part that differs and has n items here.
 func (w *replyWriter) differs(a hashring.Range, n int) {
 	if n <= fewItems {
-		w.list(a)
+		w.list(a, n)
 		return
 	}
 	p := numParts(a, n, w.fanOut)
@@ -91,24 +93,27 @@ func (w *replyWriter) differs(a hashring.Range, n int) {
 	w.buf = appendFingerprints(binary.AppendUvarint(w.buf, uint64(p)), w.parts)
 }
 
-// list writes a record with the items in a, as many as there is room for.
-func (w *replyWriter) list(a hashring.Range) {
+// list writes a record with the items in a, about n, or as many of them as there is room for.
+func (w *replyWriter) list(a hashring.Range, n int) {
 	room := w.limit - len(w.buf) - headRoom
 	if room < itemRoom {
 		w.buf[2] = cutShort
 		return
 	}
-	w.items = w.set.appendItems(w.items[:0], a, room/minItemRoom+1)
-	n, next := 0, uint64(0) // next: the offset behind the item before
-	for ; n < len(w.items) && room >= itemRoom; n++ {
+	enough := room/minItemRoom + 1
+	w.items = w.set.appendItems(slices.Grow(w.items[:0], min(n, enough)), a, enough)
+	n = 0
+	size, next := 0, uint64(0) // next: the offset behind the item before
+	for ; n < len(w.items) && size+itemRoom <= room; n++ {
 		at := offset(a, w.items[n].Position)
-		room -= uvarintLen(at-next) + 8
+		size += uvarintLen(at-next) + 8
 		next = at + 1
 	}
 	if n < len(w.items) {
 		w.buf[2] = cutItems
 	}
 	w.head(1 + n)
+	w.buf = slices.Grow(w.buf, size)
 	next = 0
 	for _, it := range w.items[:n] {
 		at := offset(a, it.Position)
