@@ -2,7 +2,6 @@ package antientropy
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"slices"
 
 	"github.com/clockwise-go/hashring"
@@ -59,8 +58,10 @@ type replyWriter struct {
 	fanOut, limit int
 	buf           []byte
 	skip          int       // parts since the last record that are equal
-	asked, parts  []summary // scratch
-	items         []Item    // scratch
+
+	asked, parts []summary // scratch, as the following
+	items        []Item
+	body         []byte
 }
 
 func (w *replyWriter) state() byte { return w.buf[2] }
@@ -102,25 +103,21 @@ func (w *replyWriter) list(a hashring.Range, n int) {
 	}
 	enough := room/minItemRoom + 1
 	w.items = w.set.appendItems(slices.Grow(w.items[:0], min(n, enough)), a, enough)
-	n = 0
-	size, next := 0, uint64(0) // next: the offset behind the item before
-	for ; n < len(w.items) && size+itemRoom <= room; n++ {
-		at := offset(a, w.items[n].Position)
-		size += uvarintLen(at-next) + 8
-		next = at + 1
-	}
-	if n < len(w.items) {
-		w.buf[2] = cutItems
-	}
-	w.head(1 + n)
-	w.buf = slices.Grow(w.buf, size)
-	next = 0
-	for _, it := range w.items[:n] {
+	w.body = slices.Grow(w.body[:0], min(room, len(w.items)*itemRoom))
+	listed, next := 0, uint64(0) // next: the offset behind the item before
+	for _, it := range w.items {
+		if len(w.body)+itemRoom > room {
+			w.buf[2] = cutItems
+			break
+		}
 		at := offset(a, it.Position)
-		w.buf = binary.AppendUvarint(w.buf, at-next)
-		w.buf = binary.BigEndian.AppendUint64(w.buf, it.Digest)
+		w.body = binary.AppendUvarint(w.body, at-next)
+		w.body = binary.BigEndian.AppendUint64(w.body, it.Digest)
 		next = at + 1
+		listed++
 	}
+	w.head(1 + listed)
+	w.buf = append(w.buf, w.body...)
 }
 
 func (w *replyWriter) head(n int) {
@@ -128,6 +125,3 @@ func (w *replyWriter) head(n int) {
 	w.buf = binary.AppendUvarint(w.buf, uint64(n))
 	w.skip = 0
 }
-
-// uvarintLen returns how many bytes binary.AppendUvarint appends.
-func uvarintLen(v uint64) int { return (max(1, bits.Len64(v)) + 6) / 7 }
