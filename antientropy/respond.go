@@ -57,7 +57,7 @@ type replyWriter struct {
 	set           *Set
 	fanOut, limit int
 	buf           []byte
-	skip          int       // parts since the last record that are equal
+	skip          int // parts since the last record that are equal
 
 	asked, parts []summary // scratch, as the following
 	items        []Item
