@@ -158,9 +158,13 @@ func TestWholeDigestsDoNotOverflow(t *testing.T) {
 	require.Equal(t, uint64(0), wholeDigests(40)(1, 1<<53, 4))
 }
 
-// stored64 and stored32 return x after it was in memory, so that no compiler can fuse what it is the product of.
-func stored64(x float64) float64 { return math.Float64frombits(math.Float64bits(x)) }
-func stored32(x float32) float32 { return math.Float32frombits(math.Float32bits(x)) }
+// times64 and times32 multiply in a call of their own, which no compiler can fuse with what is done with the result.
+//
+//go:noinline
+func times64(x, y float64) float64 { return x * y }
+
+//go:noinline
+func times32(x, y float32) float32 { return x * y }
 
 // No product is fused with a sum, on any machine: the counts are those of every operation rounded for itself. Some of the
 // weights are such that one fused operation would give another count.
@@ -178,7 +182,7 @@ func TestCountsAreNotFused(t *testing.T) {
 		for _, s := range servers {
 			least = min(least, s.weight/total)
 		}
-		scale := min(math.Ceil(stored64(least*1024))/least, 4096)
+		scale := min(math.Ceil(times64(least, 1024))/least, 4096)
 		counts := func(add func(share, target float64) float64) (counts []uint64) {
 			points, target := 0.0, 0.0
 			for _, s := range servers {
@@ -190,7 +194,7 @@ func TestCountsAreNotFused(t *testing.T) {
 			}
 			return counts
 		}
-		want := counts(func(share, target float64) float64 { return target + stored64(scale*share) })
+		want := counts(func(share, target float64) float64 { return target + times64(scale, share) })
 		if !slices.Equal(want, counts(func(share, target float64) float64 { return math.FMA(scale, share, target) })) {
 			sensitive++
 		}
@@ -200,11 +204,11 @@ func TestCountsAreNotFused(t *testing.T) {
 		}
 
 		w, n := servers[0].weight, len(servers)
-		pct := stored32(float32(w) / float32(total))
-		product := stored32(stored32(stored32(pct*160)/4) * float32(n))
-		require.Equal(t, uint64(math.Floor(float64(stored32(product+1e-10)))), libmemcachedDigests(w, total, n))
-		require.Equal(t, uint64(math.Floor(float64(float32(stored64(float64(product)+1e-10))))), twemproxyDigests(w, total, n))
-		exact := stored64(stored64(float64(pct)*40) * float64(n))
+		pct := float32(w) / float32(total)
+		product := times32(times32(pct, 160)/4, float32(n))
+		require.Equal(t, uint64(math.Floor(float64(product+1e-10))), libmemcachedDigests(w, total, n))
+		require.Equal(t, uint64(math.Floor(float64(float32(float64(product)+1e-10)))), twemproxyDigests(w, total, n))
+		exact := times64(times64(float64(pct), 40), float64(n))
 		require.Equal(t, uint64(math.Floor(float64(float32(exact)))), libketamaDigests(w, total, n))
 	}
 	t.Logf("%d sets would have other counts with a fused operation", sensitive)
