@@ -4,7 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GO         ?= go
 FUZZCOUNT  ?= 20000x
 
-.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers fuzz vectors newcomer
+.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers fuzz interop vectors newcomer
 
 check: lint test
 
@@ -23,6 +23,7 @@ race:
 # 386 runs natively on amd64. The others run in QEMU's user mode (Debian: qemu-user-static); s390x is big-endian.
 cross: wasm
 	GOARCH=386 CGO_ENABLED=0 $(GO) test ./...
+	GOAMD64=v3 $(GO) test ./compat
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec qemu-aarch64-static ./...
 	GOARCH=s390x CGO_ENABLED=0 $(GO) test -short -exec qemu-s390x-static ./...
 
@@ -51,6 +52,14 @@ check-peers:
 
 fuzz:
 	for target in FuzzChanges FuzzNew FuzzDecode FuzzDecodeJSON; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
+	$(GO) test -run '^$$' -fuzz '^FuzzRules$$' -fuzztime $(FUZZCOUNT) ./compat
+
+# The programs that compat agrees with, started on loopback and asked. One that is missing is skipped, or with
+# HASHRING_INTEROP=require a failure. Debian has them: see .ci/run.
+interop: export HASHRING_INTEROP ?= run
+interop:
+	$(GO) test -count=1 -v -run '^TestLive' ./compat
+	cd compat/clients && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) test -count=1 -v ./...
 
 # The vectors are frozen: an independent implementation must still write the same.
 vectors:

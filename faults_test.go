@@ -30,8 +30,8 @@ import (
 //
 // Cases that the root package cannot have, or not yet:
 //
-//	25                        which label ketama hashes: presets of foreign rules, with package compat
-//	30, 42, 46, 65 in part    the same, as far as they are about ketama presets; the native part is here
+//	25                        which label ketama hashes: in compat/faults_test.go
+//	30, 42, 46, 65 in part    the same, as far as they are about ketama; the native part is here
 //	76, 79                    bounded loads: in balance/bounded_test.go
 //	80, 81, 83-85             membership by gossip: with the package for it; 85 holds here too, see 72
 //	16, 53, 54 in part        other processes and architectures: stored vectors here, which CI runs on each of them

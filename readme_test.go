@@ -107,7 +107,7 @@ func TestReadmeShowsWhatSimPrints(t *testing.T) {
 func TestDocumentsNameRealTests(t *testing.T) {
 	var code strings.Builder
 	var files []string
-	for _, dir := range []string{"", "balance/"} {
+	for _, dir := range []string{"", "balance/", "compat/", "antientropy/"} {
 		more, err := filepath.Glob(dir + "*_test.go")
 		require.NoError(t, err)
 		files = append(files, more...)

@@ -252,12 +252,19 @@ func (r *Ring) String() string {
 	return s + fmt.Sprintf("%d virtual nodes by %s", opts.VirtualNodes, nativeRule)
 }
 
-// reindex makes the index in err, if it is a node's, that of the node in the nodes of the call.
+// reindex makes the index of each node in err that of the node in the nodes of the call.
 func reindex(err error, call []Node) error {
 	var at *NodeError
-	if errors.As(err, &at) {
-		i := slices.IndexFunc(call, func(n Node) bool { return n.Name == at.Name })
-		return &NodeError{i, at.Name, at.Err}
+	if !errors.As(err, &at) {
+		return err
 	}
-	return err
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all := slices.Clone(joined.Unwrap())
+		for i := range all {
+			all[i] = reindex(all[i], call)
+		}
+		return errors.Join(all...)
+	}
+	i := slices.IndexFunc(call, func(n Node) bool { return n.Name == at.Name })
+	return &NodeError{i, at.Name, at.Err}
 }

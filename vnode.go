@@ -1,6 +1,7 @@
 package hashring
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -93,7 +94,10 @@ func place(p Placement, nodes []Node, maxTokens int) (tokens []uint64, owners []
 		return nil, nil, fault
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("hashring: %w: %s: %w", ErrPlacement, p.Name(), err)
+		if at := new(NodeError); !errors.As(err, &at) {
+			err = fmt.Errorf("hashring: %w: %s: %w", ErrPlacement, p.Name(), err)
+		}
+		return nil, nil, err
 	}
 	return tokens, owners, nil
 }

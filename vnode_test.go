@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/clockwise-go/hashring"
@@ -328,6 +329,26 @@ func TestPlacementFailures(t *testing.T) {
 			}
 		})
 	}
+	// All nodes that a rule refuses are reported, by their index in the call, and what it says besides.
+	refuses := placeBy(func(nodes []hashring.Node, _ func(int, uint64) bool) error {
+		all := []error{errors.New("besides")}
+		for i, n := range nodes {
+			if n.Weight > 1 {
+				all = append(all, &hashring.NodeError{Index: i, Name: n.Name, Err: fmt.Errorf("%w: too heavy", hashring.ErrInvalidNode)})
+			}
+		}
+		if len(all) == 1 {
+			return nil
+		}
+		return errors.Join(all...)
+	})
+	heavy := func(name string) hashring.Node { return hashring.Node{Name: name, Weight: 2} }
+	base := mustNew(t, hashring.Nodes("a", "b"), &hashring.Options{Placement: refuses})
+	_, err := base.With(hashring.Node{Name: "c"}, heavy("b"), heavy("d"))
+	require.ErrorIs(t, err, hashring.ErrInvalidNode)
+	require.Equal(t, []string{"besides", `hashring: node 1 ("b"): invalid node: too heavy`, `hashring: node 2 ("d"): invalid node: too heavy`},
+		strings.Split(err.Error(), "\n"))
+
 	// A panic of the rule's own is not swallowed.
 	require.PanicsWithValue(t, "own", func() {
 		_, _ = hashring.New(hashring.Nodes("a"), &hashring.Options{Placement: placeBy(func([]hashring.Node, func(int, uint64) bool) error { panic("own") })})

@@ -16,7 +16,8 @@
 // [hashring.ErrInvalidNode]. [Named] finds a rule by its name.
 //
 // Where a program goes when the owner of a key is down is in [Attempts] and [NginxAttempts], or is the ring without that
-// node; docs/compat.md has the table. [CountMoves] says what a change from one rule to another moves.
+// node; docs/compat.md has the table. [hashring.DiffKeys] says which of your keys a change from
+// one rule to another moves.
 //
 // # How a foreign rule becomes tokens
 //

@@ -155,7 +155,7 @@ func ExampleNginxAttempts() {
 }
 
 // What it costs to move off a library.
-func ExampleCountMoves() {
+func ExampleRule_movingOff() {
 	rule := compat.Serialx()
 	servers := hashring.Nodes("cache-a", "cache-b", "cache-c")
 	old, err := hashring.New(servers, &hashring.Options{Placement: rule})
@@ -173,12 +173,16 @@ func ExampleCountMoves() {
 			}
 		}
 	}
-	moves := compat.CountMoves(old, native, keys)
-	fmt.Printf("%d of %d keys move\n", moves.Moved, moves.Keys)
-	fmt.Println(moves.Pairs[compat.Pair{From: "cache-a", To: "cache-b"}], "of them from cache-a to cache-b")
+	moved, fromAToB := 0, 0
+	for m := range hashring.DiffKeys(old, native, keys) {
+		moved++
+		if m.From == "cache-a" && m.To == "cache-b" {
+			fromAToB++
+		}
+	}
+	fmt.Println(moved, "of 10000 keys move,", fromAToB, "of them from cache-a to cache-b")
 	// Output:
-	// 6714 of 10000 keys move
-	// 109 of them from cache-a to cache-b
+	// 6714 of 10000 keys move, 109 of them from cache-a to cache-b
 }
 
 func ExampleBuraksezer() {

@@ -301,29 +301,6 @@ func TestBuraksezer(t *testing.T) {
 	refused(ringUnder(t, old, serversFor(5)...), 9, 1, "no room for partition 5 of 9") // 9/5 is 1 there
 }
 
-func TestCountMoves(t *testing.T) {
-	a := ringUnder(t, Libketama(), serversFor(4)...)
-	b, err := hashring.New(serversFor(4), nil)
-	require.NoError(t, err)
-	var keys []string
-	for i := range 1000 {
-		keys = append(keys, fmt.Sprint(i))
-	}
-	m := CountMoves(a, b, slices.Values(keys))
-	require.Equal(t, 1000, m.Keys)
-	require.InDelta(t, 750, m.Moved, 150)
-	sum := 0
-	for pair, n := range m.Pairs {
-		require.NotEqual(t, pair.From, pair.To)
-		sum += n
-	}
-	require.Equal(t, m.Moved, sum)
-	require.Equal(t, Moves{Keys: 1000, Pairs: map[Pair]int{}}, CountMoves(a, a, slices.Values(keys)))
-	none := CountMoves(a, new(hashring.Ring), slices.Values(keys[:1]))
-	owner, _ := a.Owner(keys[0])
-	require.Equal(t, Moves{1, 1, map[Pair]int{{owner, ""}: 1}}, none)
-}
-
 func TestGetter(t *testing.T) {
 	ring := ringUnder(t, Libketama(), serversFor(4)...)
 	names := []string{"10.0.0.4:11212", "10.0.0.2:11212", "10.0.0.1:11212"}
