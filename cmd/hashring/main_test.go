@@ -222,7 +222,7 @@ func TestUsage(t *testing.T) {
 
 // TestUsageIsComplete checks that the usage has every flag with its default, and no other.
 func TestUsageIsComplete(t *testing.T) {
-	_, fs := newSimFlags()
+	fs := newSimFlags()
 	described := make(map[string]string)
 	for line := range strings.Lines(simUsage) {
 		if rest, ok := strings.CutPrefix(line, "  -"); ok {

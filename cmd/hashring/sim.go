@@ -67,20 +67,6 @@ type Modulo struct {
 	MovedShare float64 `json:"moved_share"`
 }
 
-// The kinds of change.
-const (
-	join   = "join"
-	leave  = "leave"
-	double = "double"
-)
-
-// change is a change of one node of a ring.
-type change struct {
-	kind string
-	node hashring.Node  // as it joins, or as it was before
-	ring *hashring.Ring // after it
-}
-
 // simulate looks each of keys up in r, and in r after each of changes. It holds no keys, and takes O(1) time for each.
 func simulate(r *hashring.Ring, changes []change, keys iter.Seq[[]byte]) Report {
 	movers := make([]mover, len(changes))
@@ -127,10 +113,7 @@ func simulate(r *hashring.Ring, changes []change, keys iter.Seq[[]byte]) Report 
 		})
 	}
 	rep.Balance = balance(&rep, o)
-	weights := 0.0
-	for _, n := range o.Nodes {
-		weights += n.Weight
-	}
+	weights := sumOfWeights(r)
 	for i, c := range changes {
 		rep.Changes = append(rep.Changes, movers[i].report(c, weights, total))
 	}
@@ -208,22 +191,14 @@ func modulo(pos uint64, n int) int {
 }
 
 func (m *mover) report(c change, weights float64, keys int64) ChangeReport {
-	w := c.node.Weight
 	rep := ChangeReport{
 		Change:        c.kind,
 		Node:          c.node.Name,
-		Weight:        w,
+		Weight:        c.node.Weight,
 		Moved:         m.moved,
 		MovedShare:    part(m.moved, keys),
+		Ideal:         c.ideal(weights),
 		BetweenOthers: m.others,
-	}
-	switch c.kind {
-	case join:
-		rep.Ideal = w / (weights + w)
-	case leave:
-		rep.Ideal = w / weights
-	case double: // 2w/(weights+w) - w/weights
-		rep.Ideal = w / weights * ((weights - w) / (weights + w))
 	}
 	if c.kind != double {
 		rep.Modulo = &Modulo{Moved: m.movedByMod, MovedShare: part(m.movedByMod, keys)}
