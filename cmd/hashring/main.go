@@ -65,6 +65,10 @@ type command struct {
 
 var commands = []command{
 	{"sim", "how evenly nodes share keys, and what moves when one joins, leaves or doubles", simUsage, runSim},
+	{"owner", "which nodes have a key", ownerUsage, runOwner},
+	{"diff", "what moves from whom to whom between two files of nodes", diffUsage, runDiff},
+	{"plan", "how many virtual nodes to have, and what a join or a leave would move", planUsage, runPlan},
+	{"bench", "what a lookup costs on this machine", benchUsage, runBench},
 }
 
 // run does what args, which are those after the program's name, ask for. It returns the exit status.
