@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -138,9 +139,4 @@ func names(list []string) string {
 	return strings.Join(list, ",")
 }
 
-func orNobody(node string) string {
-	if node == "" {
-		return "(nobody)"
-	}
-	return node
-}
+func orNobody(node string) string { return cmp.Or(node, "(nobody)") }

@@ -68,6 +68,7 @@ var commands = []command{
 	{"owner", "which nodes have a key", ownerUsage, runOwner},
 	{"diff", "what moves from whom to whom between two files of nodes", diffUsage, runDiff},
 	{"plan", "how many virtual nodes to have, and what a join or a leave would move", planUsage, runPlan},
+	{"plot", "pictures of rings, and of how even they are", plotUsage, runPlot},
 	{"bench", "what a lookup costs on this machine", benchUsage, runBench},
 }
 

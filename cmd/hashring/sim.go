@@ -208,8 +208,7 @@ func (m *mover) report(c change, weights float64, keys int64) ChangeReport {
 
 // balance returns how evenly the nodes of rep, whose ring has the ownership o, share.
 //
-// K distinct keys are K draws from shares that are random themselves, with the mean p = v/T for v of T tokens. A draw adds
-// (p(1-p) - var)/K to the variance of a share; see [hashring.Ownership] for what that is before.
+// K distinct keys are K draws from shares that are random themselves; see [hashring.Ownership] for their variance.
 func balance(rep *Report, o hashring.Ownership) Balance {
 	if len(rep.Nodes) == 0 {
 		return Balance{}
@@ -224,14 +223,25 @@ func balance(rep *Report, o hashring.Ownership) Balance {
 		keys.Peak = max(keys.Peak, n.KeyRatio)
 		keys.Deviation += square(n.KeyRatio - 1)
 
-		v := float64(n.Tokens)
-		p, variance := v/total, (total-v)/(v*(total+1)) // relative to p
-		drawn += square(p/n.Expected) * ((1-p)/p - variance) / float64(rep.Keys)
+		p := float64(n.Tokens) / total
+		drawn += square(p/n.Expected) * drawVariance(n.Tokens, rep.Tokens) / float64(rep.Keys)
 	}
 	nodes := float64(len(rep.Nodes))
 	keys.Deviation = math.Sqrt(keys.Deviation / nodes)
 	keys.Theory = math.Sqrt(square(o.Theory) + drawn/nodes)
 	return Balance{&keys, circle}
+}
+
+// shareVariance returns the variance of the share of a node with so many of all tokens, relative to the square of its mean.
+func shareVariance(tokens, all int) float64 {
+	v, t := float64(tokens), float64(all)
+	return (t - v) / (v * (t + 1))
+}
+
+// drawVariance returns what K draws from that share add to its variance, times K, likewise: p(1-p) less the variance.
+func drawVariance(tokens, all int) float64 {
+	p := float64(tokens) / float64(all)
+	return (1-p)/p - shareVariance(tokens, all)
 }
 
 func square(x float64) float64 { return x * x }
