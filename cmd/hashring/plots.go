@@ -110,9 +110,13 @@ func (f *plotFlags) drawLoad(ring *hashring.Ring, std streams, p *problems) stri
 	return plot.Loads(loads, title, unit)
 }
 
-// What drawPeak measures: rings of random names, so many of a size that their nodes are peakNodes in all.
+// What drawPeak measures: means over as many rings as have so many tokens together, of random names. The fewer tokens a
+// ring has, the more its peak varies, and the more rings there are.
 const (
-	peakNodes      = 2000
+	peakNodes      = 2000 // of a ring at most
+	peakTokens     = 600_000
+	minPeakRings   = 2
+	maxPeakRings   = 200
 	peakConfidence = 0.999999
 )
 
@@ -147,14 +151,14 @@ func (f *plotFlags) drawPeak(_ *hashring.Ring, std streams, p *problems) string 
 		}
 		curves = append(curves, curve)
 	}
-	return plot.Peaks(curves, fmt.Sprintf("solid: means over %d nodes in rings of 2 or more; dashed: what no more than one ring in 1,000,000 exceeds", peakNodes))
+	return plot.Peaks(curves, fmt.Sprintf("solid: means over %d to %d rings; dashed: what at most one ring in 1,000,000 exceeds", minPeakRings, maxPeakRings))
 }
 
 // peaks measures rings of n nodes.
 func peaks(n int) (plot.Curve, error) {
 	curve := plot.Curve{Nodes: n}
-	rings := max(2, peakNodes/n)
 	for v := 10; v <= 1280; v *= 2 {
+		rings := min(max(minPeakRings, peakTokens/(n*v)), maxPeakRings)
 		sum := 0.0
 		for i := range rings {
 			nodes := make([]hashring.Node, n)
@@ -171,13 +175,14 @@ func peaks(n int) (plot.Curve, error) {
 		round(&mean)
 		curve.Measured = append(curve.Measured, plot.Point{VirtualNodes: v, Peak: mean})
 	}
-	for tenths := 26 * 2; tenths > 20; tenths-- { // the peaks 2.6, 2.55, ... 1.05
-		peak := float64(tenths) / 20
-		v, err := hashring.VirtualNodesFor(n, peak, peakConfidence)
+	for excess := 1.6; ; excess *= 0.94 {
+		v, err := hashring.VirtualNodesFor(n, 1+excess, peakConfidence)
 		if err != nil {
 			return curve, err
 		}
-		curve.Bound = append(curve.Bound, plot.Point{VirtualNodes: v, Peak: peak})
+		if v > plot.MaxVirtualNodes {
+			return curve, nil
+		}
+		curve.Bound = append(curve.Bound, plot.Point{VirtualNodes: v, Peak: 1 + excess})
 	}
-	return curve, nil
 }

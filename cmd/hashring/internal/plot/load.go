@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // Load is how much a node has, divided by what its weight says.
@@ -42,15 +43,12 @@ func Loads(loads []Load, title, unit string) string {
 		low, high := max(0, l.Mean-2*l.Deviation), min(top, l.Mean+2*l.Deviation)
 		c.leaf("rect", "", "x", left+low*scale, "y", y, "width", (high-low)*scale, "height", step, "class", "band")
 	}
-	every := 0.1
-	for top/every > 8 {
-		every = math.Round(every*2*10) / 10
-	}
+	every := step125(top / 8)
 	for i := 0; float64(i)*every <= top; i++ {
 		v := float64(i) * every
 		x := left + v*scale
 		c.line(x, first, x, bottom+5, "rule")
-		c.text(x, bottom+21, "middle", "dim small num", fmt.Sprintf("%.1f", v))
+		c.text(x, bottom+21, "middle", "dim small num", strconv.FormatFloat(v, 'f', 1, 64))
 	}
 	c.text(left+top*scale/2, bottom+44, "middle", "dim small", unit)
 	for i, l := range loads {
@@ -65,6 +63,17 @@ func Loads(loads []Load, title, unit string) string {
 	}
 	c.line(left+scale, first-4, left+scale, bottom+5, "mark")
 	return c.end()
+}
+
+// step125 returns the first of 0.1, 0.2, 0.5, 1, 2, 5 and so on that is at least x.
+func step125(x float64) float64 {
+	for tenths := 1.0; ; tenths *= 10 {
+		for _, digit := range []float64{1, 2, 5} {
+			if step := tenths * digit / 10; step >= x {
+				return step
+			}
+		}
+	}
 }
 
 // MaxLoads is how many bars fit a picture that one can look at.

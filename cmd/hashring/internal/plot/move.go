@@ -22,12 +22,13 @@ func Move(old, new *hashring.Ring, what string) (string, error) {
 		all = append(all, m)
 		sum = sum.Add(m.Share())
 	}
-	height := max(400, 130+float64(len(names))*24)
+	height := max(410, 130+float64(len(names))*24)
 	title := fmt.Sprintf("%s: %s of all keys move", what, percent(sum.Fraction()))
 	c := newCanvas(880, height, title, describeFlows(all))
 	c.text(24, 34, "start", "fg head", title)
+	c.text(24, 56, "start", "dim small", "what is faded stays where it was")
 	for i, r := range []*hashring.Ring{old, new} {
-		at := circle{x: 165 + 300*float64(i), y: 222, inner: 82, outer: 118}
+		at := circle{x: 165 + 300*float64(i), y: 232, inner: 82, outer: 118}
 		label := []string{"before", "after"}[i]
 		c.text(at.x, at.y+5, "middle", "fg", label)
 		c.face(at)
@@ -51,7 +52,7 @@ func Move(old, new *hashring.Ring, what string) (string, error) {
 		}
 		c.ticks(at, r, class)
 	}
-	c.leaf("path", "", "d", "M300 222h26m-8 -6l8 6l-8 6", "class", "mark", "fill", "none", "stroke-width", 1.6)
+	c.leaf("path", "", "d", "M300 232h26m-8 -6l8 6l-8 6", "class", "mark", "fill", "none", "stroke-width", 1.6)
 
 	const left = 620.0
 	y := 88.0

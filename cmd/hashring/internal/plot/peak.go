@@ -19,17 +19,17 @@ type Point struct {
 	Peak         float64
 }
 
-// The part of the plane that Peaks shows.
-const (
-	minVirtual, maxVirtual = 8.0, 1600.0
-	minPeak, maxPeak       = 1.0, 2.6
-)
+// MaxVirtualNodes is the most virtual nodes that Peaks shows.
+const MaxVirtualNodes = 1600
+
+// The rest of the part of the plane that Peaks shows.
+const minVirtual, minPeak, maxPeak = 8.0, 1.0, 2.6
 
 // Peaks draws curves over a logarithmic axis, measured ones solid and bounds dashed. It can show Colours curves.
 func Peaks(curves []Curve, caption string) string {
 	const left, right, top, bottom = 64.0, 736.0, 76.0, 372.0
 	x := func(v int) float64 {
-		return left + (right-left)*math.Log(float64(v)/minVirtual)/math.Log(maxVirtual/minVirtual)
+		return left + (right-left)*math.Log(float64(v)/minVirtual)/math.Log(MaxVirtualNodes/minVirtual)
 	}
 	y := func(peak float64) float64 { return bottom - (bottom-top)*(peak-minPeak)/(maxPeak-minPeak) }
 	const title = "The busiest node against the number of virtual nodes"
@@ -57,7 +57,7 @@ func Peaks(curves []Curve, caption string) string {
 			}
 		}
 		for _, p := range curve.Bound {
-			if p.Peak <= maxPeak && float64(p.VirtualNodes) <= maxVirtual {
+			if p.Peak <= maxPeak && p.VirtualNodes <= MaxVirtualNodes {
 				line(&dashed, x(p.VirtualNodes), y(p.Peak))
 			}
 		}

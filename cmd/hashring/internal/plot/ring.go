@@ -18,7 +18,7 @@ func Ring(r *hashring.Ring, keys []string, replicas int) string {
 	o := r.Ownership(hashring.Policy{})
 	at := circle{x: 215, y: 245, inner: 112, outer: 150}
 	height := max(450, 130+float64(len(names))*24+float64(len(keys))*24)
-	title := fmt.Sprintf("%d nodes with %d tokens on a circle of 2⁶⁴ positions", r.Len(), r.NumTokens())
+	title := fmt.Sprintf("%s with %s on a circle of 2⁶⁴ positions", count(r.Len(), "node"), count(r.NumTokens(), "token"))
 	c := newCanvas(760, height, title, describe(r, o, keys, replicas))
 	c.text(24, 34, "start", "fg head", title)
 	c.face(at)
@@ -46,7 +46,7 @@ func Ring(r *hashring.Ring, keys []string, replicas int) string {
 	for i, key := range keys {
 		y += 24
 		c.key(at, r, key, i, replicas, class)
-		c.leaf("circle", "", "cx", left+7, "cy", y-4, "r", 4.5, "class", "fg")
+		c.text(left+7, y, "middle", "dim", fmt.Sprint(i+1))
 		c.text(left+24, y, "start", "fg", sentence(r, key, replicas))
 	}
 	return c.end()

@@ -141,6 +141,14 @@ func num(x float64) string {
 // percent formats a part of 1.
 func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
 
+// count formats a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
 // fit cuts text down so that it is about so many pixels wide at most.
 func fit(text string, pixels float64) string {
 	if width(text) <= pixels {
