@@ -69,6 +69,7 @@ var commands = []command{
 	{"diff", "what moves from whom to whom between two files of nodes", diffUsage, runDiff},
 	{"plan", "how many virtual nodes to have, and what a join or a leave would move", planUsage, runPlan},
 	{"plot", "pictures of rings, and of how even they are", plotUsage, runPlot},
+	{"serve", "a page in the browser: change nodes, see what moves", serveUsage, runServe},
 	{"bench", "what a lookup costs on this machine", benchUsage, runBench},
 }
 

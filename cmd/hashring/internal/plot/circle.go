@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/clockwise-go/hashring"
@@ -94,7 +95,7 @@ func colours(rings ...*hashring.Ring) (class map[string]string, names []string) 
 	for _, r := range rings {
 		for _, n := range r.Nodes() {
 			if _, ok := class[n.Name]; !ok {
-				class[n.Name] = "c" + num(float64(len(names)%Colours))
+				class[n.Name] = "c" + strconv.Itoa(len(names)%Colours)
 				names = append(names, n.Name)
 			}
 		}

@@ -57,13 +57,9 @@ func newCanvas(width, height float64, title, description string) *canvas {
 	return c
 }
 
-// style returns the rules of light, and those of dark that differ.
+// style returns all rules.
 func style() string {
 	var light, dark strings.Builder
-	for i, p := range palette {
-		fmt.Fprintf(&light, ".c%d{color:%s}\n", i, p.light)
-		fmt.Fprintf(&dark, ".c%d{color:%s}\n", i, p.dark)
-	}
 	for _, t := range theme {
 		fmt.Fprintf(&light, ".%s{%s:%s}\n", t.class, t.property, t.light)
 		fmt.Fprintf(&dark, ".%s{%s:%s}\n", t.class, t.property, t.dark)
@@ -76,7 +72,22 @@ text{font:13px system-ui,"Segoe UI",Helvetica,Arial,sans-serif}
 .on{fill:currentColor}
 .edge{stroke:currentColor;fill:none}
 .faded{opacity:.22}
-` + light.String() + "@media (prefers-color-scheme:dark){\n" + dark.String() + "}\n"
+` + rules(light.String(), dark.String()) + ColourRules()
+}
+
+// ColourRules returns the rules of CSS that give the classes c0, c1 and so on, as many as Colours, the colours of nodes.
+func ColourRules() string {
+	var light, dark strings.Builder
+	for i, p := range palette {
+		fmt.Fprintf(&light, ".c%d{color:%s}\n", i, p.light)
+		fmt.Fprintf(&dark, ".c%d{color:%s}\n", i, p.dark)
+	}
+	return rules(light.String(), dark.String())
+}
+
+// rules returns those of light, and those of dark where that is preferred.
+func rules(light, dark string) string {
+	return light + "@media (prefers-color-scheme:dark){\n" + dark + "}\n"
 }
 
 // end returns the picture.
