@@ -49,6 +49,10 @@ type event struct {
 // says HASHRING_BROWSER=require. Otherwise HASHRING_BROWSER may say which program it is.
 func Start(t testing.TB) *Browser {
 	t.Helper()
+	switch runtime.GOOS {
+	case "windows", "js", "wasip1":
+		t.Skipf("on %s a program cannot be given a pipe to talk through", runtime.GOOS)
+	}
 	program, err := find()
 	if err != nil {
 		if os.Getenv("HASHRING_BROWSER") == "require" {
@@ -98,9 +102,6 @@ func Start(t testing.TB) *Browser {
 }
 
 func find() (string, error) {
-	if runtime.GOOS == "windows" {
-		return "", errors.New("on Windows a program cannot be given a pipe to talk DevTools through")
-	}
 	names := []string{"chromium", "chromium-headless-shell", "chromium-browser", "google-chrome", "chrome"}
 	if name := os.Getenv("HASHRING_BROWSER"); name != "" && name != "require" {
 		names = []string{name}

@@ -44,6 +44,13 @@ const (
 	owner = `document.querySelector("#owner").textContent`
 )
 
+// overlaps lists texts of the ring that lie on one another.
+const overlaps = `(() => {
+	const texts = [...document.querySelectorAll("#ring text")].map(e => [e.textContent, e.getBBox()]);
+	return texts.flatMap(([text, a], i) => texts.slice(i + 1).filter(([, b]) =>
+		a.x < b.x + b.width && b.x < a.x + a.width && a.y + 3 < b.y + b.height - 3 && b.y + 3 < a.y + a.height - 3).map(([other]) => text + " on " + other)).join();
+})()`
+
 func zoned() []hashring.Node {
 	return []hashring.Node{{Name: "cache-a", Zone: "eu-1"}, {Name: "cache-b", Zone: "eu-1"}, {Name: "cache-c", Zone: "eu-2"}, {Name: "cache-d", Zone: "eu-3"}}
 }
@@ -76,12 +83,13 @@ func TestPageByMouse(t *testing.T) {
 	require.NotEqual(t, before, p.Eval(arcs), "the ring has changed")
 	grown, err := ring.With(hashring.Node{Name: "cache-e"})
 	require.NoError(t, err)
-	require.Regexp(t, `^\d+\.\d % of all keys moved`, p.Eval(moved))
+	require.Regexp(t, `^\d+\.\d\x{00a0}% of all keys moved`, p.Eval(moved))
 	flows, err := hashring.Diff(ring, grown)
 	require.NoError(t, err)
 	require.EqualValues(t, len(hashring.Summary(flows)), p.Eval(`document.querySelectorAll("#flows li").length`))
 	require.Equal(t, "", p.Eval(`document.querySelector("#name").value`))
 	shoot(t, p, "page-light.png")
+	require.Equal(t, "", p.Eval(overlaps))
 
 	p.Click("#spread")
 	p.Wait(owner + " === " + quoted(shown("user:42", grown, hashring.Policy{N: 3, Spread: true})))
@@ -158,6 +166,8 @@ func TestPageAtPhoneWidth(t *testing.T) {
 	p := open(t, phone, nodes...)
 	require.EqualValues(t, phone.Width, p.Eval(`document.documentElement.scrollWidth`))
 	require.Equal(t, true, p.Eval(`[...document.querySelectorAll("button, input:not([type=checkbox]), select")].every(e => e.getBoundingClientRect().height >= 32)`))
+	require.Equal(t, true, p.Eval(`[...document.querySelectorAll("button, input, select")].every(e => e.getBoundingClientRect().right <= innerWidth)`))
+	require.Equal(t, "", p.Eval(overlaps))
 	shoot(t, p, "page-phone-light.png")
 	v := phone
 	v.Dark = true

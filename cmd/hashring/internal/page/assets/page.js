@@ -30,7 +30,7 @@ function colour(name) {
 	return "c" + state.colour.get(name);
 }
 
-const percent = x => (100 * x).toFixed(1) + " %";
+const percent = x => (100 * x).toFixed(1) + "\u00a0%";
 const nobody = name => name === "" ? "nobody" : name;
 
 // ask sends all there is, and shows the answer. If the server refuses it, revert makes the page what it was.
@@ -124,13 +124,18 @@ function walkMarks(walk) {
 	const last = walk.steps[walk.steps.length - 1].at;
 	const length = Math.min((last - walk.at + 1) % 1, 0.999);
 	let d = `M${point(walk.at, 100)}A100 100 0 ${length > 0.5 ? 1 : 0} 1 ${point(walk.at + length, 100)}`;
-	const labels = [];
+	const [cx, cy] = point(walk.at, 100).split(" ").map(Number);
+	const labels = [], taken = [[cx, cy]]; // what another label must keep away from
 	for (const s of walk.steps) if (s.rank >= 0) {
 		d += `M${point(s.at, 100)}L${point(s.at, 110)}`;
-		const [x, y] = point(s.at, 88).split(" ").map(Number);
+		let r = 88, x, y;
+		do {
+			[x, y] = point(s.at, r).split(" ").map(Number);
+			r -= 4;
+		} while (r > 0 && taken.some(([tx, ty]) => Math.hypot(x - tx, y - ty) < 15));
+		taken.push([x, y]);
 		labels.push(element("text", {x, y: y + 4, "text-anchor": "middle"}, String(s.rank + 1)));
 	}
-	const [cx, cy] = point(walk.at, 100).split(" ");
 	return [element("path", {class: "mark", d}), element("circle", {class: "dot", cx, cy, r: 5}), ...labels];
 }
 
@@ -144,7 +149,7 @@ function showNodes(nodes) {
 		remove.addEventListener("click", () => change(state.nodes.filter(m => m.name !== n.name)));
 		const row = element("tr", {},
 			element("td", {class: "name"}, element("span", {class: "swatch " + colour(n.name)}), n.name), element("td", {}, n.zone),
-			element("td", {}, weight), element("td", {class: "num"}, percent(n.share)), element("td", {class: "num"}, n.ratio.toFixed(3)), element("td", {}, remove));
+			element("td", {}, weight), element("td", {class: "num"}, percent(n.share)), element("td", {class: "num wide"}, n.ratio.toFixed(3)), element("td", {}, remove));
 		for (const type of ["pointerenter", "focusin"]) row.addEventListener(type, () => highlight(i, true));
 		for (const type of ["pointerleave", "focusout"]) row.addEventListener(type, () => highlight(i, false));
 		return row;
