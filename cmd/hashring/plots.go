@@ -114,7 +114,7 @@ func (f *plotFlags) drawLoad(ring *hashring.Ring, std streams, p *problems) stri
 // ring has, the more its peak varies, and the more rings there are.
 const (
 	peakNodes      = 2000 // of a ring at most
-	peakTokens     = 250_000
+	peakTokens     = 600_000
 	minPeakRings   = 2
 	maxPeakRings   = 200
 	peakConfidence = 0.999999

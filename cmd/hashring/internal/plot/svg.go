@@ -13,19 +13,19 @@ import (
 // Colours is how many nodes have colours that can be told apart.
 const Colours = len(palette)
 
-// palette has the colours of nodes on a light and on a dark ground.
+// palette has the colours of nodes on a light and on a dark ground. The first eight also differ to the colour-blind.
 var palette = [...]struct{ light, dark string }{
-	{"#3b66c9", "#6c93f5"}, // blue
-	{"#e8a200", "#f2bd3d"}, // amber
-	{"#d8432f", "#ff7f6b"}, // red
-	{"#2f9a4b", "#57c272"}, // green
-	{"#8d4fd8", "#b98bff"}, // violet
-	{"#38b6b0", "#6fdcd3"}, // teal
-	{"#e673ad", "#ff9fcb"}, // pink
-	{"#8a5a3c", "#c49472"}, // brown
-	{"#7db4ee", "#a9d1ff"}, // sky
-	{"#9aa33a", "#ccd66a"}, // olive
-	{"#1f3d5c", "#e4e9f0"}, // navy, white
+	{"#2463b4", "#5b8ff0"}, // blue
+	{"#e8a200", "#f2b233"}, // amber
+	{"#c8381e", "#f0593f"}, // red
+	{"#3aa76d", "#4fbf85"}, // green
+	{"#d97fb3", "#ff9fcb"}, // pink
+	{"#5ab4e6", "#9bd3ff"}, // sky
+	{"#23374d", "#eef2f7"}, // navy, white
+	{"#8d9410", "#e3ec7c"}, // olive
+	{"#7d3fc4", "#a974f5"}, // violet
+	{"#8a5a3c", "#b5835f"}, // brown
+	{"#16857d", "#2fa39a"}, // teal
 	{"#8b929c", "#8b929c"}, // grey
 }
 
@@ -38,8 +38,8 @@ var theme = []struct{ class, property, light, dark string }{
 	{"rule", "stroke", "#c6ced8", "#3a4450"},
 	{"mark", "stroke", "#1c2430", "#e8edf3"},
 	{"band", "fill", "#dfe6f0", "#2a3442"},
-	{"bar", "fill", "#3b66c9", "#6c93f5"},
-	{"out", "fill", "#d8432f", "#ff7f6b"},
+	{"bar", "fill", "#2463b4", "#5b8ff0"},
+	{"out", "fill", "#c8381e", "#f0593f"},
 }
 
 // canvas is a picture that is being drawn.
