@@ -191,7 +191,7 @@ func (rep *BenchReport) measure(f *benchFlags, ring *hashring.Ring, keys []strin
 			runtime.KeepAlive(sum) // so that the compiler cannot leave out what computes it
 		}
 	}
-	for i, op := range []struct {
+	ops := []struct {
 		what   string
 		lookup bool
 		run    func(n int)
@@ -222,8 +222,9 @@ func (rep *BenchReport) measure(f *benchFlags, ring *hashring.Ring, keys []strin
 				runtime.KeepAlive(r)
 			}
 		}},
-	} {
-		p.step(i, op.what)
+	}
+	for i, op := range ops {
+		p.step(i, len(ops), op.what)
 		cost := BenchCost{op.what, op.lookup, nsPerOp(op.run, f.time, now)}
 		round(&cost.Ns)
 		rep.Costs = append(rep.Costs, cost)
@@ -255,7 +256,8 @@ func (rep *BenchReport) writeText(w io.Writer) error {
 	fmt.Fprintf(&b, "%s, %s (%s per unit of weight), keys by %s\n", count(int64(rep.Nodes), "node"),
 		count(int64(rep.Tokens), "token"), count(int64(rep.VirtualNodes), "virtual node"), rep.Hash)
 	m := rep.Machine
-	fmt.Fprintf(&b, "%s, over and over; %s, %s/%s, %s\n\n", count(int64(rep.Keys), "key"), m.Go, m.OS, m.Arch, count(int64(m.CPUs), "CPU"))
+	fmt.Fprintf(&b, "%s, over and over; %s, %s/%s, %s\n\n", count(int64(rep.Keys), "key"), m.Go, m.OS, m.Arch,
+		count(int64(m.CPUs), "CPU"))
 	t := table{left: 1}
 	t.add("one operation", "time", "/ hash")
 	for _, c := range rep.Costs {

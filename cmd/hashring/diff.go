@@ -68,7 +68,7 @@ type DiffReport struct {
 	New          RingReport      `json:"new"`
 	Nodes        []NodeDiff      `json:"nodes"`                      // that differ, by name
 	Moved        float64         `json:"moved_share"`                // of the circle: what has another owner
-	Others       float64         `json:"moved_between_others_share"` // of that, between two nodes that do not differ; always 0
+	Others       float64         `json:"moved_between_others_share"` // between two nodes that do not differ: always 0
 	Keys         *KeysReport     `json:"keys"`                       // null without -keys
 	Flows        []FlowReport    `json:"flows"`                      // the largest first
 	Replicas     *ReplicasReport `json:"replicas"`                   // null without -replicas and -spread

@@ -62,7 +62,7 @@ func countKeys(old, new *hashring.Ring, keys iter.Seq[[]byte], flows []FlowRepor
 	return &rep
 }
 
-// ReplicasReport is what moves where keys have replicas. Shares are parts of the circle, that is of one copy of all keys.
+// ReplicasReport is what moves where keys have replicas. Shares are parts of the circle: of one copy of all keys.
 type ReplicasReport struct {
 	N       int                 `json:"n"`
 	Spread  bool                `json:"spread"`
@@ -89,7 +89,7 @@ type ReplicaMoveReport struct {
 	Departed []string `json:"departed"`
 }
 
-// replicas returns what moves between two rings with the same hash under the policy, and each range of it if list says so.
+// replicas returns what moves between two rings with the same hash under the policy, and if list says so each range.
 func replicas(old, new *hashring.Ring, policy hashring.Policy, list bool) (*ReplicasReport, error) {
 	moves, err := hashring.DiffReplicas(old, new, policy, policy)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/cmd/hashring/internal/browser"
 	"github.com/clockwise-go/hashring/cmd/hashring/internal/plot"
 	"github.com/stretchr/testify/require"
@@ -208,4 +210,46 @@ func TestPlotBadInput(t *testing.T) {
 			require.Empty(t, stdout)
 		})
 	}
+}
+
+// TestPlotLoadShowsWhatSimPrints compares the picture with the report on the same keys.
+func TestPlotLoadShowsWhatSimPrints(t *testing.T) {
+	_, report, _ := hashringRun("", strings.Fields("sim -file testdata/nodes.txt -keys testdata/paths.txt -json")...)
+	var rep Report
+	require.NoError(t, json.Unmarshal([]byte(report), &rep))
+	_, keys, _ := hashringRun("", strings.Fields("plot -file testdata/nodes.txt -keys testdata/paths.txt load")...)
+	_, circle, _ := hashringRun("", strings.Fields("plot -file testdata/nodes.txt load")...)
+	for _, n := range rep.Nodes {
+		require.Contains(t, keys, ">"+ratio(n.KeyRatio)+"<")
+		require.Contains(t, circle, ">"+ratio(n.CircleRatio)+"<")
+	}
+}
+
+// TestPeaks checks that peaks fall with the number of virtual nodes, and stay below the bound.
+func TestPeaks(t *testing.T) {
+	curve, err := peaks(10)
+	require.NoError(t, err)
+	for i, p := range curve.Measured {
+		require.Greater(t, p.Peak, 1.0)
+		if i > 0 {
+			require.Equal(t, 2*curve.Measured[i-1].VirtualNodes, p.VirtualNodes)
+			require.Less(t, p.Peak, curve.Measured[i-1].Peak)
+		}
+		for _, bound := range curve.Bound {
+			if bound.VirtualNodes <= p.VirtualNodes {
+				require.Less(t, p.Peak, bound.Peak)
+			}
+		}
+	}
+	for i, p := range curve.Bound {
+		v, err := hashring.VirtualNodesFor(10, p.Peak, peakConfidence)
+		require.NoError(t, err)
+		require.Equal(t, v, p.VirtualNodes)
+		require.LessOrEqual(t, v, plot.MaxVirtualNodes)
+		if i > 0 {
+			require.Greater(t, p.VirtualNodes, curve.Bound[i-1].VirtualNodes)
+		}
+	}
+	last := curve.Bound[len(curve.Bound)-1]
+	require.Greater(t, last.VirtualNodes, plot.MaxVirtualNodes*8/10, "it goes on to the end of the axis")
 }

@@ -69,7 +69,8 @@ type planFlags struct {
 
 func newPlanFlags() *planFlags {
 	f := newFlags("plan")
-	s := &planFlags{flags: f, members: f.members(), placing: f.placing(160), changing: f.changing(), replication: f.replication()}
+	s := &planFlags{flags: f, members: f.members(), placing: f.placing(160), changing: f.changing(),
+		replication: f.replication()}
 	f.Float64Var(&s.peak, "peak", 1.25, "")
 	f.Float64Var(&s.confidence, "confidence", 0.999999, "")
 	f.BoolVar(&s.json, "json", false, "")

@@ -24,7 +24,8 @@ func fits(ring *hashring.Ring, p *problems) {
 		p.input("hashring plot", "there are %d nodes, but colours for %d", ring.Len(), plot.Colours)
 	}
 	if ring.NumTokens() > plotTokens {
-		p.input("hashring plot", "there are %d tokens, more than the %d that can be seen; lower -vnodes", ring.NumTokens(), plotTokens)
+		p.input("hashring plot", "there are %d tokens, more than the %d that can be seen; lower -vnodes",
+			ring.NumTokens(), plotTokens)
 	}
 }
 
@@ -77,7 +78,7 @@ func (f *plotFlags) drawLoad(ring *hashring.Ring, std streams, p *problems) stri
 	if ring.Len() > plot.MaxLoads {
 		p.input(f.where(), "there are %d nodes; a picture has room for %d", ring.Len(), plot.MaxLoads)
 	}
-	title, unit := "What each node owns of the circle", "share of the circle / share of the weights"
+	title, unit, proviso := "What each node owns of the circle", "share of the circle / share of the weights", ""
 	counts, total := make([]int64, ring.Len()), int64(0)
 	if f.given["keys"] {
 		keys, done := openKeys(f.keys, f.where(), std.in, f.members.file == "-", p)
@@ -90,7 +91,8 @@ func (f *plotFlags) drawLoad(ring *hashring.Ring, std streams, p *problems) stri
 		if done(); p.status == exitOK && total == 0 {
 			p.input("-keys", "there are no keys in %s", f.keys)
 		}
-		title, unit = fmt.Sprintf("Who has %d keys", total), "share of the keys / share of the weights"
+		title, unit = fmt.Sprintf("Who has how much of %s", count(total, "key")), "share of the keys / share of the weights"
+		proviso = ", if no key came twice"
 	}
 	if p.status != exitOK {
 		return ""
@@ -107,7 +109,7 @@ func (f *plotFlags) drawLoad(ring *hashring.Ring, std streams, p *problems) stri
 		round(&l.Ratio, &l.Mean, &l.Deviation)
 		loads = append(loads, l)
 	}
-	return plot.Loads(loads, title, unit)
+	return plot.Loads(loads, title, unit, proviso)
 }
 
 // What drawPeak measures: means over as many rings as have so many tokens together, of random names. The fewer tokens a
@@ -143,7 +145,7 @@ func (f *plotFlags) drawPeak(_ *hashring.Ring, std streams, p *problems) string 
 	defer shown.erase()
 	var curves []plot.Curve
 	for i, n := range sizes {
-		shown.step(i, fmt.Sprintf("rings of %d nodes", n))
+		shown.step(i, len(sizes), fmt.Sprintf("rings of %d nodes", n))
 		curve, err := peaks(n)
 		if err != nil {
 			p.failure(err)
@@ -151,7 +153,8 @@ func (f *plotFlags) drawPeak(_ *hashring.Ring, std streams, p *problems) string 
 		}
 		curves = append(curves, curve)
 	}
-	return plot.Peaks(curves, fmt.Sprintf("solid: means over %d to %d rings; dashed: what at most one ring in 1,000,000 exceeds", minPeakRings, maxPeakRings))
+	return plot.Peaks(curves, fmt.Sprintf("solid: means over %d to %d rings; dashed: what at most one ring in 1,000,000 exceeds",
+		minPeakRings, maxPeakRings))
 }
 
 // peaks measures rings of n nodes.

@@ -75,10 +75,17 @@ func (p *progress) update(n int64) {
 	p.show(line)
 }
 
-// step shows that the thing with number i is being done. Each takes long enough to be seen. A nil progress does nothing.
-func (p *progress) step(i int, what string) {
-	if p != nil {
-		p.show(fmt.Sprintf("%d: %s", i+1, what))
+// step shows that the i-th of so many steps, from 0, is being done, if it is time. A nil progress does nothing.
+func (p *progress) step(i, steps int, what string) {
+	if p == nil {
+		return
+	}
+	now := p.now()
+	if i == 0 {
+		p.due = now.Add(progressDelay)
+	}
+	if !now.Before(p.due) {
+		p.show(fmt.Sprintf("%d of %d: %s", i+1, steps, what))
 	}
 }
 

@@ -232,7 +232,7 @@ func balance(rep *Report, o hashring.Ownership) Balance {
 	return Balance{&keys, circle}
 }
 
-// shareVariance returns the variance of the share of a node with so many of all tokens, relative to the square of its mean.
+// shareVariance returns the variance of the share of a node with so many of all tokens, relative to its mean squared.
 func shareVariance(tokens, all int) float64 {
 	v, t := float64(tokens), float64(all)
 	return (t - v) / (v * (t + 1))

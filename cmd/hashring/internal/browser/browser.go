@@ -73,9 +73,9 @@ func Start(t testing.TB) *Browser {
 		t.Fatal(err)
 	}
 	// Without a sandbox it runs as root and in containers too. It sees no page but those of the tests.
-	cmd := exec.Command(program, "--headless", "--remote-debugging-pipe", "--user-data-dir="+dir, "--no-sandbox", "--disable-gpu",
-		"--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-		"--force-color-profile=srgb", "about:blank")
+	cmd := exec.Command(program, "--headless", "--remote-debugging-pipe", "--user-data-dir="+dir, "--no-sandbox",
+		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--force-color-profile=srgb", "about:blank")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints

@@ -98,8 +98,10 @@ func (p *Page) View(v View) {
 	if v.Dark {
 		scheme = "dark"
 	}
-	p.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": v.Height, "deviceScaleFactor": 1, "mobile": v.Phone}, nil)
+	features := []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}
+	p.call("Emulation.setEmulatedMedia", map[string]any{"features": features}, nil)
+	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": v.Height,
+		"deviceScaleFactor": 1, "mobile": v.Phone}, nil)
 }
 
 // Eval returns the value of a JavaScript expression.
@@ -145,7 +147,8 @@ func (p *Page) Click(selector string) {
 		p.b.t.Fatalf("there is no %s", selector)
 	}
 	for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
-		p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+		p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at[0], "y": at[1],
+			"button": "left", "clickCount": 1}, nil)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package page is the interactive page of the command: a ring in the browser, to add, remove and weigh nodes, look a key's
-// walk up and see what moves.
+// Package page is the interactive page of the command: a ring in the browser, to add, remove and weigh nodes, to see a
+// key's walk and what moves.
 //
 // The server keeps no state. The page sends all nodes with each question, and draws what the library answers.
 package page
@@ -23,8 +23,8 @@ import (
 var assets embed.FS
 
 // policy lets the page load its own files and nothing else, and never turn text into markup or code.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // maxQuestion is how many bytes a question may have.
 const maxQuestion = 1 << 16
@@ -50,12 +50,14 @@ func NewStart(nodes []hashring.Node, virtualNodes int, hash string) (Start, erro
 	return s, err
 }
 
-// Handler serves the page. It answers requests for localhost, for addresses and for host, but for no other name: a foreign
-// site that has its name point here gets nothing.
+// Handler serves the page. It answers requests for localhost, for addresses and for host, but for no other name: a
+// foreign site that has its name point here gets nothing.
 func Handler(s Start, host string) http.Handler {
 	mux := http.NewServeMux()
 	for path, file := range map[string]string{"/{$}": "index.html", "/page.js": "page.js", "/icon.svg": "icon.svg"} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "assets/"+file) })
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, assets, "assets/"+file)
+		})
 	}
 	mux.HandleFunc("GET /page.css", func(w http.ResponseWriter, _ *http.Request) {
 		css, _ := assets.ReadFile("assets/page.css") // it is embedded

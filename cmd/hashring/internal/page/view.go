@@ -38,8 +38,8 @@ type Question struct {
 	Spread       bool   `json:"spread"`
 }
 
-// Answer is what the page shows. Places on the circle and lengths are parts of it. Nodes are named by their index in Nodes
-// but in Moved and Flows, where they may be gone.
+// Answer is what the page shows. Places on the circle and lengths are parts of it. Nodes are named by their index in
+// Nodes, but in Moved and Flows, where they may be gone.
 type Answer struct {
 	Nodes       []NodeAnswer `json:"nodes"`
 	Tokens      []Place      `json:"tokens"`
@@ -83,11 +83,11 @@ type Walk struct {
 	Steps    []Step  `json:"steps"`
 }
 
-// Step is a token that the walk comes to. Rank is which replica its node is, from 0, where the node is met first; else -1.
+// Step is a token that the walk comes to.
 type Step struct {
 	Place
-	Rank int  `json:"rank"`
-	Met  bool `json:"met"` // the node was met before
+	Rank int  `json:"rank"` // which replica its node is, from 0, where the node is met first; else -1
+	Met  bool `json:"met"`  // the node was met before
 }
 
 // Moved is an arc that changed its owner. From or To is "" for nobody.
@@ -146,7 +146,8 @@ func build(nodes []Node, opts *hashring.Options) (*hashring.Ring, error) {
 	list := make([]hashring.Node, len(nodes))
 	for i, n := range nodes {
 		if !(n.Weight >= minWeight && n.Weight <= maxWeight) { // 0 too: to drain a node is to remove it
-			wrong = append(wrong, fmt.Errorf("node %q: weight %v is not between %v and %v", n.Name, n.Weight, minWeight, maxWeight))
+			wrong = append(wrong, fmt.Errorf("node %q: weight %v is not between %v and %v",
+				n.Name, n.Weight, minWeight, maxWeight))
 		}
 		list[i] = hashring.Node{Name: n.Name, Weight: n.Weight, Zone: n.Zone}
 	}
@@ -185,7 +186,7 @@ func part(pos uint64) float64 { return math.Ldexp(float64(pos), -64) }
 // walk returns the way from key to its replicas, as far as it is shown.
 func walk(r *hashring.Ring, key string, policy hashring.Policy) *Walk {
 	pos := r.Position(key)
-	w := &Walk{At: part(pos), Position: "0x" + strconv.FormatUint(pos, 16), Nodes: policy.AppendAt(nil, r, pos), Steps: []Step{}}
+	w := &Walk{part(pos), "0x" + strconv.FormatUint(pos, 16), policy.AppendAt(nil, r, pos), []Step{}}
 	met := make(map[int]bool)
 	left := len(w.Nodes)
 	for token, node := range r.TokensFrom(pos) {

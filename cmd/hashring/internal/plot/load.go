@@ -16,7 +16,9 @@ type Load struct {
 
 // Loads draws a bar for each node behind a band of two standard deviations, in which about 95 of 100 nodes are to be
 // expected. Bars that end outside it have another colour. It can show MaxLoads nodes.
-func Loads(loads []Load, title, unit string) string {
+//
+// The title says what is shown, unit what its ratios are of, and proviso, if there is one, what the band takes for granted.
+func Loads(loads []Load, title, unit, proviso string) string {
 	label, top, outside := 0.0, 1.0, 0
 	for _, l := range loads {
 		label = max(label, width(fit(l.Node, nameWidth)))
@@ -34,7 +36,8 @@ func Loads(loads []Load, title, unit string) string {
 	top = math.Ceil(top*1.03*10) / 10
 	scale := (w - left - 70) / top
 	first, bottom := 76.0, 76+float64(len(loads))*step
-	caption := fmt.Sprintf("%d of %d nodes outside the band, in which about 95 of 100 are to be expected", outside, len(loads))
+	caption := fmt.Sprintf("%d of %s outside the band, in which about 95 of 100 are to be expected%s",
+		outside, count(len(loads), "node"), proviso)
 	c := newCanvas(w, bottom+64, title, caption)
 	c.text(24, 34, "start", "fg head", title)
 	c.text(24, 56, "start", "dim small", caption)
@@ -57,7 +60,8 @@ func Loads(loads []Load, title, unit string) string {
 		if l.outside() {
 			class = "out"
 		}
-		c.leaf("rect", "", "x", left, "y", y+step/5, "width", max(1, l.Ratio*scale), "height", step*3/5, "rx", 2, "class", class)
+		c.leaf("rect", "", "x", left, "y", y+step/5, "width", max(1, l.Ratio*scale), "height", step*3/5, "rx", 2,
+			"class", class)
 		c.text(left-10, y+step/2+4.5, "end", "fg", fit(l.Node, nameWidth))
 		c.text(w-24, y+step/2+4.5, "end", "fg num", fmt.Sprintf("%.3f", l.Ratio))
 	}

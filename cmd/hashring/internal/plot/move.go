@@ -8,8 +8,8 @@ import (
 	"github.com/clockwise-go/hashring"
 )
 
-// Move draws two rings with the same hash of keys side by side. Arcs that have another owner in the one than in the other
-// stand out in both; what stays is faded. It can show Colours nodes, of both rings together.
+// Move draws two rings with the same hash of keys side by side. Arcs that have another owner in the one than in the
+// other stand out in both; what stays is faded. It can show Colours nodes, of both rings together.
 func Move(old, new *hashring.Ring, what string) (string, error) {
 	moves, err := hashring.Diff(old, new)
 	if err != nil {
@@ -89,7 +89,8 @@ func describeFlows(all []hashring.Move) string {
 			}
 		}
 	}) {
-		parts = append(parts, fmt.Sprintf("%s from %s to %s", percent(f.Share.Fraction()), cmp.Or(f.From, "nobody"), cmp.Or(f.To, "nobody")))
+		parts = append(parts, fmt.Sprintf("%s from %s to %s",
+			percent(f.Share.Fraction()), cmp.Or(f.From, "nobody"), cmp.Or(f.To, "nobody")))
 	}
 	if len(parts) == 0 {
 		return "Nothing moves."

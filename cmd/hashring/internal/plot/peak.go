@@ -46,7 +46,8 @@ func Peaks(curves []Curve, caption string) string {
 		c.text(x(v), bottom+21, "middle", "dim small num", fmt.Sprint(v))
 	}
 	c.text((left+right)/2, bottom+46, "middle", "dim small", "virtual nodes a node")
-	c.leaf("path", "", "d", fmt.Sprintf("M%s %sV%s", num(x(160)), num(top), num(bottom)), "class", "mark", "stroke-width", 1, "stroke-dasharray", "2 3")
+	c.leaf("path", "", "d", fmt.Sprintf("M%s %sV%s", num(x(160)), num(top), num(bottom)), "class", "mark",
+		"stroke-width", 1, "stroke-dasharray", "2 3")
 	c.text(x(160)+6, top+12, "start", "dim small", "the default")
 	for i, curve := range curves {
 		class := fmt.Sprintf("c%d edge", i%Colours)

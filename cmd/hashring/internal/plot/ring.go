@@ -89,8 +89,8 @@ func (c *canvas) key(at circle, r *hashring.Ring, key string, i, replicas int, c
 	}
 	x1, y1 := at.at(pos, radius)
 	x2, y2 := at.turn(fraction(pos)+math.Min(way, 0.999), radius)
-	c.leaf("path", "", "d", fmt.Sprintf("M%s %sA%s %s 0 %s 1 %s %s", num(x1), num(y1), num(radius), num(radius), large, num(x2), num(y2))+
-		met.String(), "class", "mark", "fill", "none", "stroke-width", 1.6)
+	d := fmt.Sprintf("M%s %sA%s %s 0 %s 1 %s %s", num(x1), num(y1), num(radius), num(radius), large, num(x2), num(y2))
+	c.leaf("path", "", "d", d+met.String(), "class", "mark", "fill", "none", "stroke-width", 1.6)
 	c.leaf("circle", "", "cx", x1, "cy", y1, "r", 4.5, "class", "fg")
 	lx, ly := at.at(pos, radius-13)
 	c.text(lx, ly+4, "middle", "fg small", fmt.Sprint(i+1))

@@ -77,7 +77,7 @@ func TestStep125(t *testing.T) {
 
 // TestLoadsOutside checks that bars are marked that end outside their band, and counted.
 func TestLoadsOutside(t *testing.T) {
-	svg := Loads([]Load{{"in", 1.19, 1, 0.1}, {"over", 1.21, 1, 0.1}, {"under", 0.79, 1, 0.1}, {"rounded", 4, 4, 0}}, "title", "unit")
+	svg := Loads([]Load{{"in", 1.19, 1, 0.1}, {"over", 1.21, 1, 0.1}, {"under", 0.79, 1, 0.1}, {"rounded", 4, 4, 0}}, "title", "unit", "")
 	require.Contains(t, svg, "2 of 4 nodes outside the band")
 	require.Equal(t, 2, strings.Count(svg, `class="out"`))
 	require.Equal(t, 2, strings.Count(svg, `class="bar"`))

@@ -43,7 +43,9 @@ async function ask(revert) {
 	};
 	let answer;
 	try {
-		const r = await fetch("answer", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(question)});
+		const r = await fetch("answer", {
+			method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(question),
+		});
 		answer = await r.json();
 	} catch (e) {
 		answer = {problems: ["The server does not answer: " + e.message]};
@@ -111,12 +113,16 @@ function showRing(answer) {
 	for (const m of answer.moved) if (m.from !== "") had.set(m.from, (had.get(m.from) || "") + sector(m.start, m.length, 165, 175));
 	for (const [name, d] of had) bands.append(element("path", {class: `${colour(name)} on`, d}));
 	const marks = element("g", {});
-	marks.append(element("path", {class: "mark", d: "M200 38V30"}), element("text", {x: 200, y: 18, "text-anchor": "middle"}, "0"));
+	marks.append(element("path", {class: "mark", d: "M200 38V30"}),
+		element("text", {x: 200, y: 18, "text-anchor": "middle"}, "0"));
 	if (answer.walk) marks.append(...walkMarks(answer.walk));
 	$("ring").replaceChildren($("ring-title"), arcs, ticks, bands, marks);
-	$("ring-title").textContent = "The ring: " + (answer.nodes.map(n => `${n.name} owns ${percent(n.share)}`).join(", ") || "no nodes");
-	$("facts").textContent = answer.nodes.length === 0 ? "No nodes: nothing owns a key." :
-		`${answer.tokens.length} tokens · peak/mean ${answer.peak.toFixed(3)} · deviation ${percent(answer.deviation)}, in theory ${percent(answer.theory)} · fingerprint ${answer.fingerprint}`;
+	const owned = answer.nodes.map(n => `${n.name} owns ${percent(n.share)}`).join(", ");
+	$("ring-title").textContent = "The ring: " + (owned || "no nodes");
+	$("facts").textContent = answer.nodes.length === 0 ? "No nodes: nothing owns a key." : [
+		`${answer.tokens.length} tokens`, `peak/mean ${answer.peak.toFixed(3)}`,
+		`deviation ${percent(answer.deviation)}, in theory ${percent(answer.theory)}`, `fingerprint ${answer.fingerprint}`,
+	].join(" · ");
 }
 
 // walkMarks draws the way from the key to the last step inside the circle, with a spoke to each token that counts.
@@ -142,14 +148,20 @@ function walkMarks(walk) {
 function showNodes(nodes) {
 	const focused = document.activeElement, focus = focused && focused.dataset && focused.dataset.focus;
 	$("nodes").replaceChildren(...nodes.map((n, i) => {
-		const weight = element("input", {type: "number", min: "0.001", max: "1000", step: "any", "aria-label": "Weight of " + n.name, "data-focus": "w" + n.name});
+		const weight = element("input", {
+			type: "number", min: "0.001", max: "1000", step: "any", "aria-label": "Weight of " + n.name, "data-focus": "w" + n.name,
+		});
 		weight.value = n.weight;
-		weight.addEventListener("change", () => change(state.nodes.map(m => m.name === n.name ? {...m, weight: Number(weight.value)} : m)));
-		const remove = element("button", {type: "button", "aria-label": "Remove " + n.name, "data-focus": "r" + n.name}, "✕");
+		weight.addEventListener("change", () =>
+			change(state.nodes.map(m => m.name === n.name ? {...m, weight: Number(weight.value)} : m)));
+		const remove = element("button", {
+			type: "button", "aria-label": "Remove " + n.name, "data-focus": "r" + n.name,
+		}, "✕");
 		remove.addEventListener("click", () => change(state.nodes.filter(m => m.name !== n.name)));
 		const row = element("tr", {},
-			element("td", {class: "name"}, element("span", {class: "swatch " + colour(n.name)}), n.name), element("td", {}, n.zone),
-			element("td", {}, weight), element("td", {class: "num"}, percent(n.share)), element("td", {class: "num wide"}, n.ratio.toFixed(3)), element("td", {}, remove));
+			element("td", {class: "name"}, element("span", {class: "swatch " + colour(n.name)}), n.name),
+			element("td", {}, n.zone), element("td", {}, weight), element("td", {class: "num"}, percent(n.share)),
+			element("td", {class: "num wide"}, n.ratio.toFixed(3)), element("td", {}, remove));
 		for (const type of ["pointerenter", "focusin"]) row.addEventListener(type, () => highlight(i, true));
 		for (const type of ["pointerleave", "focusout"]) row.addEventListener(type, () => highlight(i, false));
 		return row;
@@ -169,7 +181,8 @@ function highlight(node, on) {
 
 function showWalk(answer) {
 	const walk = answer.walk;
-	$("owner").textContent = walk ? `${$("key").value} → ${walk.nodes.map(i => answer.nodes[i].name).join(", ")}` : "Nothing owns a key.";
+	$("owner").textContent = walk ?
+		`${$("key").value} → ${walk.nodes.map(i => answer.nodes[i].name).join(", ")}` : "Nothing owns a key.";
 	$("walk").replaceChildren(...(walk ? walk.steps : []).map(s => {
 		const name = answer.nodes[s.node].name;
 		const what = s.rank === 0 ? `${name}: the owner` : s.rank > 0 ? `${name}: replica ${s.rank + 1}` :
@@ -183,7 +196,9 @@ function showMoved(answer) {
 	$("moved").textContent = state.history.length === 0 ? "Nothing yet: add a node, remove one, or change a weight." :
 		answer.moved.length === 0 ? "Nothing moved." :
 			`${percent(answer.movedShare)} of all keys moved. The outer band shows who had them before.`;
-	$("flows").replaceChildren(...(state.history.length === 0 ? [] : answer.flows).map(f => element("li", {}, `${percent(f.share)} from ${nobody(f.from)} to ${nobody(f.to)}`)));
+	const flows = state.history.length === 0 ? [] : answer.flows;
+	$("flows").replaceChildren(...flows.map(f =>
+		element("li", {}, `${percent(f.share)} from ${nobody(f.from)} to ${nobody(f.to)}`)));
 }
 
 addEventListener("DOMContentLoaded", async () => {
@@ -195,7 +210,8 @@ addEventListener("DOMContentLoaded", async () => {
 	for (const form of document.forms) form.addEventListener("submit", e => e.preventDefault());
 	for (const id of ["key", "replicas", "spread", "vnodes", "hash"]) $(id).addEventListener("input", () => ask());
 	$("add").addEventListener("submit", async () => {
-		await change([...state.nodes.filter(n => n.name !== $("name").value), {name: $("name").value, weight: Number($("weight").value), zone: $("zone").value}]);
+		const node = {name: $("name").value, weight: Number($("weight").value), zone: $("zone").value};
+		await change([...state.nodes.filter(n => n.name !== node.name), node]);
 		if ($("problems").textContent === "") $("name").value = "";
 		$("name").focus();
 	});
