@@ -45,20 +45,21 @@ type event struct {
 	Params json.RawMessage
 }
 
-// Start starts a Chromium that ends with the test. Where there is none it skips the test, or fails it if the environment
-// says HASHRING_BROWSER=require. Otherwise HASHRING_BROWSER may say which program it is.
+// Start starts a Chromium that ends with the test. Where there is none that can be talked to, it skips the test, or fails
+// it if the environment says HASHRING_BROWSER=require. Otherwise HASHRING_BROWSER may say which program it is.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	switch runtime.GOOS {
 	case "windows", "js", "wasip1":
 		t.Skipf("on %s a program cannot be given a pipe to talk through", runtime.GOOS)
 	}
+	none := t.Skip
+	if os.Getenv("HASHRING_BROWSER") == "require" {
+		none = t.Fatal
+	}
 	program, err := find()
 	if err != nil {
-		if os.Getenv("HASHRING_BROWSER") == "require" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		none(err)
 	}
 	dir, err := os.MkdirTemp("", "hashring-browser-")
 	if err != nil {
@@ -80,7 +81,7 @@ func Start(t testing.TB) *Browser {
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		none(err)
 	}
 	theirIn.Close()
 	theirOut.Close()
@@ -98,6 +99,9 @@ func Start(t testing.TB) *Browser {
 		receive.Close()
 		os.RemoveAll(dir)
 	})
+	if _, err := b.ask("", "Browser.getVersion", nil); err != nil {
+		none(fmt.Sprintf("%s does not talk: %v", program, err))
+	}
 	return b
 }
 
@@ -121,9 +125,8 @@ func (b *Browser) read(r io.Reader) error {
 		data, err := buf.ReadBytes(0)
 		if err != nil {
 			b.mu.Lock()
-			for id, c := range b.waiting {
+			for _, c := range b.waiting {
 				close(c)
-				delete(b.waiting, id)
 			}
 			b.waiting = nil
 			b.mu.Unlock()
@@ -151,18 +154,29 @@ func (b *Browser) read(r io.Reader) error {
 	}
 }
 
-// call calls a method and decodes its result, unless that is nil.
+// call calls a method and decodes its result, unless that is nil. It fails the test if the browser does not answer.
 func (b *Browser) call(session, method string, params, result any) {
 	b.t.Helper()
+	data, err := b.ask(session, method, params)
+	if err == nil && result != nil {
+		err = json.Unmarshal(data, result)
+	}
+	if err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// ask calls a method and returns its result.
+func (b *Browser) ask(session, method string, params any) (json.RawMessage, error) {
 	c := make(chan answer, 1)
 	b.mu.Lock()
-	if b.waiting == nil {
-		b.mu.Unlock()
-		b.t.Fatalf("%s: the browser has ended", method)
-	}
 	b.last++
 	id := b.last
-	b.waiting[id] = c
+	if b.waiting != nil {
+		b.waiting[id] = c
+	} else {
+		close(c)
+	}
 	b.mu.Unlock()
 	message := map[string]any{"id": id, "method": method, "params": params}
 	if session != "" {
@@ -170,24 +184,21 @@ func (b *Browser) call(session, method string, params, result any) {
 	}
 	data, err := json.Marshal(message)
 	if err != nil {
-		b.t.Fatal(err)
+		return nil, err
 	}
 	if _, err := b.send.Write(append(data, 0)); err != nil {
-		b.t.Fatal(err)
+		return nil, err
 	}
 	select {
 	case a, ok := <-c:
 		switch {
 		case !ok:
-			b.t.Fatalf("%s: the browser has ended", method)
+			return nil, errors.New("the browser has ended")
 		case a.Error != nil:
-			b.t.Fatalf("%s: %s", method, a.Error.Message)
-		case result != nil:
-			if err := json.Unmarshal(a.Result, result); err != nil {
-				b.t.Fatalf("%s: %v in %s", method, err, a.Result)
-			}
+			return nil, errors.New(a.Error.Message)
 		}
+		return a.Result, nil
 	case <-time.After(patience):
-		b.t.Fatalf("%s: no answer", method)
+		return nil, errors.New("no answer")
 	}
 }
