@@ -1,9 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"iter"
-	"strconv"
 
 	"github.com/clockwise-go/hashring"
 )
@@ -186,7 +186,7 @@ func (f *diffFlags) diff(old, new *hashring.Ring, keys iter.Seq[[]byte]) (*DiffR
 	if f.given["keys"] {
 		rep.Keys = countKeys(old, new, keys, rep.Flows)
 	}
-	if f.given["replicas"] || f.given["spread"] {
+	if f.replication.wanted() {
 		if rep.Replicas, err = replicas(old, new, f.replication.policy, f.moves); err != nil {
 			return nil, err
 		}
@@ -249,7 +249,4 @@ func (rep *DiffReport) round() {
 	}
 }
 
-func hex(pos uint64) string {
-	s := strconv.FormatUint(pos, 16)
-	return "0000000000000000"[len(s):] + s
-}
+func hex(pos uint64) string { return fmt.Sprintf("%016x", pos) }

@@ -137,14 +137,20 @@ func (m *members) ring(l *placing, stdin io.Reader, p *problems) *hashring.Ring 
 }
 
 // replication are the flags that say which replicas a key has.
-type replication struct{ policy hashring.Policy }
+type replication struct {
+	*flags
+	policy hashring.Policy
+}
 
 func (f *flags) replication() *replication {
-	var r replication
+	r := replication{flags: f}
 	f.IntVar(&r.policy.N, "replicas", 1, "")
 	f.BoolVar(&r.policy.Spread, "spread", false, "")
 	return &r
 }
+
+// wanted reports whether a report on replicas is asked for.
+func (r *replication) wanted() bool { return r.given["replicas"] || r.given["spread"] }
 
 func (r *replication) check(p *problems) {
 	if r.policy.N < 1 {

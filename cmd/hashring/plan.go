@@ -186,7 +186,7 @@ func (f *planFlags) change(ring *hashring.Ring, c change) (rep PlanChange, err e
 	for i := range rep.Flows {
 		round(&rep.Flows[i].Circle)
 	}
-	if f.given["replicas"] || f.given["spread"] {
+	if f.replication.wanted() {
 		if rep.Replicas, err = replicas(ring, c.ring, f.replication.policy, false); err != nil {
 			return rep, err
 		}
