@@ -185,7 +185,11 @@ func TestAnswer(t *testing.T) {
 		require.Len(t, a.Tokens, now.NumTokens())
 		require.Equal(t, fmt.Sprintf("%016x", now.Fingerprint()), a.Fingerprint)
 		for i, n := range now.Nodes() {
-			require.Equal(t, Node{n.Name, n.Weight, n.Zone}, a.Nodes[i].Node)
+			got := a.Nodes[i]
+			require.Equal(t, Node{n.Name, n.Weight, n.Zone}, got.Node)
+			share := now.Ownership(hashring.Policy{}).Nodes[i]
+			require.Equal(t, share.Owned().Fraction(), got.Share)
+			require.InDelta(t, share.Ideal, got.Share/got.Ratio, 1e-12)
 		}
 
 		// At many points of the circle, arcs and moved arcs say what the rings say.
@@ -239,6 +243,8 @@ func TestAnswer(t *testing.T) {
 		}
 		if len(a.Walk.Steps) < maxSteps {
 			require.Equal(t, names, ranked)
+			last := a.Walk.Steps[len(a.Walk.Steps)-1]
+			require.GreaterOrEqual(t, last.Rank, 0, "it ends where the last replica is met")
 		}
 	}
 }
@@ -250,6 +256,22 @@ func TestAnswerShortensLongWalks(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, a.Walk.Steps, maxSteps)
 	require.Len(t, a.Walk.Nodes, 2)
+}
+
+// TestAnswerLimits checks that what is just within the limits is answered.
+func TestAnswerLimits(t *testing.T) {
+	var nodes []Node
+	for i := range maxNodes {
+		nodes = append(nodes, Node{fmt.Sprint(i), []float64{minWeight, 1}[i%2], ""})
+	}
+	_, err := answer(Question{Nodes: nodes, VirtualNodes: 1, Hash: "crc32", Replicas: maxNodes})
+	require.NoError(t, err)
+	a, err := answer(Question{Nodes: []Node{{"a", maxWeight, ""}}, VirtualNodes: 16, Hash: "crc32", Replicas: 1})
+	require.NoError(t, err)
+	require.Len(t, a.Tokens, 16*maxWeight)
+	a, err = answer(Question{Nodes: []Node{{"a", 1, ""}}, VirtualNodes: maxVirtualNodes, Hash: "crc32", Replicas: 1})
+	require.NoError(t, err)
+	require.Len(t, a.Tokens, maxVirtualNodes)
 }
 
 func TestNewStart(t *testing.T) {

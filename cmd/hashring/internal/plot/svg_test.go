@@ -66,7 +66,8 @@ func TestCircle(t *testing.T) {
 	most := c.sector(hashring.Range{After: 1 << 62, Through: 0})
 	require.Equal(t, "M110 200A10 10 0 1 1 100 190L100 195A5 5 0 1 0 105 200Z", most)
 	whole := c.sector(hashring.Range{After: math.MaxUint64, Through: math.MaxUint64})
-	require.Equal(t, 2, strings.Count(whole, "Z"), "two halves")
+	require.Equal(t, c.band(1, 1.5)+c.band(1.5, 2), whole, "two halves")
+	require.Equal(t, "M100 190A10 10 0 0 1 100 210L100 205A5 5 0 0 0 100 195Z", c.band(1, 1.5))
 }
 
 func TestStep125(t *testing.T) {
