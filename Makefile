@@ -4,7 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GO         ?= go
 FUZZCOUNT  ?= 20000x
 
-.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers fuzz interop vectors newcomer
+.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers fuzz interop vectors newcomer pictures
 
 check: lint test
 
@@ -70,3 +70,7 @@ vectors:
 # The program in README.md, pasted into an empty module, prints what README.md says it prints.
 newcomer:
 	sh testdata/newcomer.sh
+
+# The pictures of the documents; a test holds them to what the command makes.
+pictures:
+	while IFS=: read -r file flags; do $(GO) run ./cmd/hashring plot $$flags >docs/img/$$file || exit 1; done <docs/img/pictures.txt

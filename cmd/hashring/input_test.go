@@ -135,6 +135,20 @@ func TestProgress(t *testing.T) {
 	require.Equal(t, "\r3072 keys\r4096 keys\r         \r", shown)
 }
 
+func TestProgressOfSteps(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	p := &progress{w: &b, now: func() time.Time { now = now.Add(400 * time.Millisecond); return now }}
+	for i, what := range []string{"one", "two", "three", "four", "five"} {
+		p.step(i, 5, what)
+	}
+	p.erase()
+	require.Equal(t, "\r4 of 5: four\r5 of 5: five\r            \r", b.String())
+	p = nil
+	p.step(0, 5, "nothing")
+	p.erase()
+}
+
 // TestNoProgress checks that only a terminal gets to see a progress: not a buffer, not a file.
 func TestNoProgress(t *testing.T) {
 	f, err := os.Open("testdata/nodes.txt")

@@ -26,10 +26,35 @@
 // A file of keys has one a line, of any length; empty lines are skipped. Each line counts, so a key that is there twice
 // counts twice, as two requests for it would, unless -unique is given. The file is read once, and not held in memory.
 //
+// # owner, diff, plan
+//
+// Owner prints who has a key, with its replicas. Diff compares two files of nodes: what moves from whom to whom, and what
+// has to be copied. Plan says how even a ring is, how many virtual nodes it takes to be more so, and what a change of one
+// node would move.
+//
+//	hashring owner -file nodes.txt -replicas 3 -spread user:1 user:2
+//	hashring diff -keys keys.txt old.txt new.txt
+//	hashring plan -file nodes.txt -join cache-f -leave cache-a
+//
+// # plot, serve
+//
+// Plot draws a ring, a change, the load of nodes or the theory of it, as SVG. Serve shows a ring in the browser, for
+// trying changes out.
+//
+//	hashring plot -file nodes.txt -vnodes 8 -leave cache-a move > move.svg
+//	hashring serve -file nodes.txt
+//
+// # bench
+//
+// Bench measures what lookups in a ring of the given nodes cost on this machine.
+//
+//	hashring bench -file nodes.txt -keys keys.txt
+//
 // # Exit status
 //
 // 0 if all went well, 1 if a file could not be read or the output not be written, 2 if flags or files are not right. All
-// that is wrong with them is reported on standard error, up to 16 problems and then a count, and nothing is printed.
+// that is wrong with them is reported on standard error, up to 16 problems and then a count, and nothing is printed. Owner
+// alone prints while it reads: what it has printed when reading fails is right, but not all.
 package main
 
 import (
@@ -65,6 +90,12 @@ type command struct {
 
 var commands = []command{
 	{"sim", "how evenly nodes share keys, and what moves when one joins, leaves or doubles", simUsage, runSim},
+	{"owner", "which nodes have a key", ownerUsage, runOwner},
+	{"diff", "what moves from whom to whom between two files of nodes", diffUsage, runDiff},
+	{"plan", "how many virtual nodes to have, and what a join or a leave would move", planUsage, runPlan},
+	{"plot", "pictures of rings, and of how even they are", plotUsage, runPlot},
+	{"serve", "a page in the browser: change nodes, see what moves", serveUsage, runServe},
+	{"bench", "what a lookup costs on this machine", benchUsage, runBench},
 }
 
 // run does what args, which are those after the program's name, ask for. It returns the exit status.

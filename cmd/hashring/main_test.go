@@ -202,11 +202,13 @@ func TestUsage(t *testing.T) {
 			require.Contains(t, stdout, "\n  "+c.name+" ")
 		}
 	}
-	for _, args := range []string{"sim -h", "sim -n 3 --help", "help sim"} {
-		status, stdout, stderr := hashringRun("", strings.Fields(args)...)
-		require.Equal(t, exitOK, status)
-		require.Empty(t, stderr)
-		require.Equal(t, simUsage, stdout)
+	for _, c := range commands {
+		for _, args := range []string{c.name + " -h", c.name + " -vnodes 3 --help", "help " + c.name} {
+			status, stdout, stderr := hashringRun("", strings.Fields(args)...)
+			require.Equal(t, exitOK, status)
+			require.Empty(t, stderr)
+			require.Equal(t, c.usage, stdout)
+		}
 	}
 
 	status, stdout, stderr := hashringRun("")
@@ -220,23 +222,30 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, "hashring: there is no command \"simulate\"\nRun 'hashring -h' for the commands.\n", stderr)
 }
 
-// TestUsageIsComplete checks that the usage has every flag with its default, and no other.
+// TestUsageIsComplete checks that each usage has every flag with its default and no other, an example, and short lines.
 func TestUsageIsComplete(t *testing.T) {
-	_, fs := newSimFlags()
-	described := make(map[string]string)
-	for line := range strings.Lines(simUsage) {
-		if rest, ok := strings.CutPrefix(line, "  -"); ok {
-			described[strings.Fields(rest)[0]] = line
+	sets := map[string]*flags{"sim": newSimFlags().flags, "owner": newOwnerFlags().flags, "diff": newDiffFlags().flags,
+		"plan": newPlanFlags().flags, "plot": newPlotFlags().flags, "serve": newServeFlags().flags, "bench": newBenchFlags().flags}
+	for _, c := range commands {
+		require.Contains(t, sets, c.name)
+		require.Contains(t, c.usage, "\n  hashring "+c.name+" [flags]")
+		require.Contains(t, c.usage, "\nFor example:\n\n  ")
+		described := make(map[string]string)
+		for line := range strings.Lines(c.usage) {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 107, line)
+			if rest, ok := strings.CutPrefix(line, "  -"); ok {
+				described[strings.Fields(rest)[0]] = line
+			}
 		}
+		sets[c.name].VisitAll(func(f *flag.Flag) {
+			require.Contains(t, described, f.Name)
+			switch f.DefValue {
+			case "", "0", "false":
+			default:
+				require.Contains(t, described[f.Name], "(default "+f.DefValue)
+			}
+			delete(described, f.Name)
+		})
+		require.Empty(t, described)
 	}
-	fs.VisitAll(func(f *flag.Flag) {
-		require.Contains(t, described, f.Name)
-		switch f.DefValue {
-		case "", "0", "false":
-		default:
-			require.Contains(t, described[f.Name], "(default "+f.DefValue)
-		}
-		delete(described, f.Name)
-	})
-	require.Empty(t, described)
 }

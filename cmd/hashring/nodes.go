@@ -22,13 +22,21 @@ func (l *nodeList) add(n hashring.Node, where string) {
 	l.nodes, l.where = append(l.nodes, n), append(l.where, where)
 }
 
-// blame reports err, which hashring.New returned for the list.
-func (l *nodeList) blame(err error, p *problems) {
-	where := "hashring sim"
-	if at := new(hashring.NodeError); errors.As(err, &at) && at.Index >= 0 {
-		where = l.where[at.Index]
+// ring returns the ring of the nodes. It is good only if p has no problems; what is the nodes' fault is blamed on where
+// they came from, and the rest on the command.
+func (l *nodeList) ring(opts *hashring.Options, command string, p *problems) *hashring.Ring {
+	if p.status != exitOK {
+		return nil
 	}
-	p.input(where, "%v", cause(err))
+	ring, err := hashring.New(l.nodes, opts)
+	if err != nil {
+		where := command
+		if at := new(hashring.NodeError); errors.As(err, &at) && at.Index >= 0 {
+			where = l.where[at.Index]
+		}
+		p.input(where, "%v", cause(err))
+	}
+	return ring
 }
 
 // cause returns what a ring says about a node, without the node's index, which means nothing to who wrote a file.
@@ -37,6 +45,17 @@ func cause(err error) error {
 		return fmt.Errorf("node %q: %w", at.Name, at.Err)
 	}
 	return err
+}
+
+// openNodes reads the named file of nodes, or standard input for "-".
+func openNodes(file string, stdin io.Reader, p *problems) (list nodeList, ok bool) {
+	r, name, err := openFile(file, stdin)
+	if err != nil {
+		p.failure(err)
+		return nodeList{}, false
+	}
+	defer r.Close()
+	return readNodes(r, name, p)
 }
 
 // readNodes reads a file of nodes, one "name [weight [zone]]" a line. A "#" comments the rest of a line out where a word

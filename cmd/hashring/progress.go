@@ -26,14 +26,19 @@ type progress struct {
 
 // newProgress returns a progress that writes to w, or nil if w is no terminal: nothing but a person wants to see it.
 func newProgress(w io.Writer, total int64) *progress {
-	f, ok := w.(*os.File)
-	if !ok {
-		return nil
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !isTerminal(w) {
 		return nil
 	}
 	return &progress{w: w, total: total, now: time.Now}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // watch yields keys, and shows how many have gone by. On a nil progress it is keys.
@@ -67,13 +72,31 @@ func (p *progress) update(n int64) {
 	if p.total > 0 {
 		line = fmt.Sprintf("%d of %d keys, %d %%", n, p.total, int(100*float64(n)/float64(p.total)))
 	}
+	p.show(line)
+}
+
+// step shows that the i-th of so many steps, from 0, is being done, if it is time. A nil progress does nothing.
+func (p *progress) step(i, steps int, what string) {
+	if p == nil {
+		return
+	}
+	now := p.now()
+	if i == 0 {
+		p.due = now.Add(progressDelay)
+	}
+	if !now.Before(p.due) {
+		p.show(fmt.Sprintf("%d of %d: %s", i+1, steps, what))
+	}
+}
+
+func (p *progress) show(line string) {
 	fmt.Fprintf(p.w, "\r%-*s", p.width, line)
 	p.width = max(p.width, len(line))
 }
 
 // erase removes the line, with spaces: not every terminal knows a sequence that erases.
 func (p *progress) erase() {
-	if p.width > 0 {
+	if p != nil && p.width > 0 {
 		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.width))
 		p.width = 0
 	}

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // round rounds all fractions. The last bits of a float64 depend on the architecture, as some fuse a product with a sum.
@@ -30,19 +27,8 @@ func (rep *Report) round() {
 	}
 }
 
-func round(xs ...*float64) {
-	for _, x := range xs {
-		*x = math.Round(*x*1e9) / 1e9
-	}
-}
-
 // writeJSON writes rep as JSON, for machines.
-func (rep *Report) writeJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(rep)
-}
+func (rep *Report) writeJSON(w io.Writer) error { return writeJSON(w, rep) }
 
 // writeText writes rep as tables, for people.
 func (rep *Report) writeText(w io.Writer) error {
@@ -124,74 +110,12 @@ func (rep *Report) writeChanges(b *strings.Builder) {
 	t := table{left: 1}
 	t.add("what moves", "keys", "share", "ideal", "between others", "hash % N", "share")
 	for _, c := range rep.Changes {
-		var what string
-		switch c.Change {
-		case join:
-			what = fmt.Sprintf("%s joins, weight %s", c.Node, weight(c.Weight))
-		case leave:
-			what = fmt.Sprintf("%s leaves", c.Node)
-		case double:
-			what = fmt.Sprintf("%s doubles, weight %s to %s", c.Node, weight(c.Weight), weight(2*c.Weight))
-		}
 		moved, share := "-", "-"
 		if c.Modulo != nil {
 			moved, share = strconv.FormatInt(c.Modulo.Moved, 10), percent(c.Modulo.MovedShare)
 		}
-		t.add(what, strconv.FormatInt(c.Moved, 10), percent(c.MovedShare), percent(c.Ideal),
+		t.add(describe(c.Change, c.Node, c.Weight), strconv.FormatInt(c.Moved, 10), percent(c.MovedShare), percent(c.Ideal),
 			strconv.FormatInt(c.BetweenOthers, 10), moved, share)
 	}
 	t.write(b)
-}
-
-// percent formats a part of 1.
-func percent(x float64) string { return fmt.Sprintf("%.2f%%", 100*x) }
-
-// ratio formats a ratio, which is about 1 unless weights are far apart.
-func ratio(x float64) string {
-	if x >= 1e6 {
-		return fmt.Sprintf("%.3g", x)
-	}
-	return fmt.Sprintf("%.3f", x)
-}
-
-func weight(w float64) string { return strconv.FormatFloat(w, 'g', -1, 64) }
-
-// count formats a number of things.
-func count(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.FormatInt(n, 10) + " " + thing + "s"
-}
-
-// table is lines of cells, as many in each. Columns are aligned to the right but for the first ones.
-type table struct {
-	left int // how many are aligned to the left
-	rows [][]string
-}
-
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
-
-func (t *table) write(b *strings.Builder) {
-	widths := make([]int, len(t.rows[0]))
-	for _, row := range t.rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range t.rows {
-		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i > 0 {
-				line.WriteString("  ")
-			}
-			if i < t.left {
-				line.WriteString(cell + pad)
-			} else {
-				line.WriteString(pad + cell)
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
 }

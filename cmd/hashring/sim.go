@@ -67,20 +67,6 @@ type Modulo struct {
 	MovedShare float64 `json:"moved_share"`
 }
 
-// The kinds of change.
-const (
-	join   = "join"
-	leave  = "leave"
-	double = "double"
-)
-
-// change is a change of one node of a ring.
-type change struct {
-	kind string
-	node hashring.Node  // as it joins, or as it was before
-	ring *hashring.Ring // after it
-}
-
 // simulate looks each of keys up in r, and in r after each of changes. It holds no keys, and takes O(1) time for each.
 func simulate(r *hashring.Ring, changes []change, keys iter.Seq[[]byte]) Report {
 	movers := make([]mover, len(changes))
@@ -127,10 +113,7 @@ func simulate(r *hashring.Ring, changes []change, keys iter.Seq[[]byte]) Report 
 		})
 	}
 	rep.Balance = balance(&rep, o)
-	weights := 0.0
-	for _, n := range o.Nodes {
-		weights += n.Weight
-	}
+	weights := sumOfWeights(r)
 	for i, c := range changes {
 		rep.Changes = append(rep.Changes, movers[i].report(c, weights, total))
 	}
@@ -208,22 +191,14 @@ func modulo(pos uint64, n int) int {
 }
 
 func (m *mover) report(c change, weights float64, keys int64) ChangeReport {
-	w := c.node.Weight
 	rep := ChangeReport{
 		Change:        c.kind,
 		Node:          c.node.Name,
-		Weight:        w,
+		Weight:        c.node.Weight,
 		Moved:         m.moved,
 		MovedShare:    part(m.moved, keys),
+		Ideal:         c.ideal(weights),
 		BetweenOthers: m.others,
-	}
-	switch c.kind {
-	case join:
-		rep.Ideal = w / (weights + w)
-	case leave:
-		rep.Ideal = w / weights
-	case double: // 2w/(weights+w) - w/weights
-		rep.Ideal = w / weights * ((weights - w) / (weights + w))
 	}
 	if c.kind != double {
 		rep.Modulo = &Modulo{Moved: m.movedByMod, MovedShare: part(m.movedByMod, keys)}
@@ -233,8 +208,7 @@ func (m *mover) report(c change, weights float64, keys int64) ChangeReport {
 
 // balance returns how evenly the nodes of rep, whose ring has the ownership o, share.
 //
-// K distinct keys are K draws from shares that are random themselves, with the mean p = v/T for v of T tokens. A draw adds
-// (p(1-p) - var)/K to the variance of a share; see [hashring.Ownership] for what that is before.
+// K distinct keys are K draws from shares that are random themselves; see [hashring.Ownership] for their variance.
 func balance(rep *Report, o hashring.Ownership) Balance {
 	if len(rep.Nodes) == 0 {
 		return Balance{}
@@ -249,14 +223,25 @@ func balance(rep *Report, o hashring.Ownership) Balance {
 		keys.Peak = max(keys.Peak, n.KeyRatio)
 		keys.Deviation += square(n.KeyRatio - 1)
 
-		v := float64(n.Tokens)
-		p, variance := v/total, (total-v)/(v*(total+1)) // relative to p
-		drawn += square(p/n.Expected) * ((1-p)/p - variance) / float64(rep.Keys)
+		p := float64(n.Tokens) / total
+		drawn += square(p/n.Expected) * drawVariance(n.Tokens, rep.Tokens) / float64(rep.Keys)
 	}
 	nodes := float64(len(rep.Nodes))
 	keys.Deviation = math.Sqrt(keys.Deviation / nodes)
 	keys.Theory = math.Sqrt(square(o.Theory) + drawn/nodes)
 	return Balance{&keys, circle}
+}
+
+// shareVariance returns the variance of the share of a node with so many of all tokens, relative to its mean squared.
+func shareVariance(tokens, all int) float64 {
+	v, t := float64(tokens), float64(all)
+	return (t - v) / (v * (t + 1))
+}
+
+// drawVariance returns what K draws from that share add to its variance, times K, likewise: p(1-p) less the variance.
+func drawVariance(tokens, all int) float64 {
+	p := float64(tokens) / float64(all)
+	return (1-p)/p - shareVariance(tokens, all)
 }
 
 func square(x float64) float64 { return x * x }

@@ -22,6 +22,17 @@ func mustRing(t *testing.T, nodes []hashring.Node, opts *hashring.Options) *hash
 	return r
 }
 
+// changingFlags returns the flags that args give, and a node that joins.
+func changingFlags(joiner hashring.Node, args ...string) *changing {
+	f := newFlags("test")
+	c := f.changing()
+	if _, done := f.parse(args, "", streams{}); done {
+		panic("bad flags")
+	}
+	c.joiner = joiner
+	return c
+}
+
 func seq(keys []string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, key := range keys {
@@ -54,10 +65,10 @@ func TestSimulate(t *testing.T) {
 		doubled[doubler].Weight *= 2
 		after := [][]hashring.Node{append(append([]hashring.Node{}, nodes...), joiner), without, doubled}
 
-		f := &simFlags{set: map[string]bool{"leave": true, "double": true}, leave: nodes[leaver].Name, double: nodes[doubler].Name}
+		f := changingFlags(joiner, "-leave", nodes[leaver].Name, "-double", nodes[doubler].Name)
 		ring := mustRing(t, nodes, opts)
 		var p problems
-		rep := simulate(ring, f.changes(ring, joiner, &p), seq(keys))
+		rep := simulate(ring, f.of(ring, &p, join, leave, double), seq(keys))
 		require.Empty(t, p.kept)
 
 		weights := func(nodes []hashring.Node) (sum float64) {
@@ -145,9 +156,9 @@ func TestBetweenOthersCounts(t *testing.T) {
 // TestChangesRefused checks that a change that makes a ring too large is blamed on its flag.
 func TestChangesRefused(t *testing.T) {
 	r := mustRing(t, []hashring.Node{{Name: "a"}, {Name: "b", Weight: 2}}, &hashring.Options{VirtualNodes: 10, MaxTokens: 40})
-	f := &simFlags{set: map[string]bool{"double": true}, double: "b"}
+	f := changingFlags(hashring.Node{Name: "c", Weight: 2}, "-double", "b")
 	var p problems
-	f.changes(r, hashring.Node{Name: "c", Weight: 2}, &p)
+	f.of(r, &p, join, double)
 	require.Equal(t, exitInput, p.report(io.Discard))
 	require.Equal(t, []string{
 		`-join: node "c": too many tokens: with its tokens there are more than 40`,
@@ -214,7 +225,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			r := mustRing(t, numberedNodes(n).nodes, nil)
 			var changes []change
 			if n > 0 {
-				changes = new(simFlags).changes(r, hashring.Node{Name: "joiner", Weight: 1}, new(problems))
+				changes = changingFlags(hashring.Node{Name: "joiner", Weight: 1}).of(r, new(problems), join, leave, double)
 			}
 			rep := simulate(r, changes, generated(keys))
 			var b bytes.Buffer

@@ -1,12 +1,5 @@
 package main
 
-import (
-	"flag"
-	"io"
-
-	"github.com/clockwise-go/hashring"
-)
-
 const simUsage = `Sim looks keys up in a ring of nodes. It shows how many each node gets and which part of the
 circle it owns, beside what its weight says. Then it shows how many of these keys move when a node
 joins, one leaves or one doubles its weight, beside those that hash(key) % N would move.
@@ -52,37 +45,17 @@ Output:
 
 // simFlags are the flags of sim.
 type simFlags struct {
-	file, nodes string
-	n           int
-	keys        string
-	generate    int64
-	unique      bool
-	hash        string
-	vnodes      int
-	join        string
-	joinWeight  string // parsed later, with an error that knows why a weight is not 0
-	leave       string
-	double      string
-	json        bool
-
-	set map[string]bool // which were given
+	*flags
+	members  *members
+	keys     *keySource
+	placing  *placing
+	changing *changing
+	json     bool
 }
 
-func newSimFlags() (*simFlags, *flag.FlagSet) {
-	f, fs := &simFlags{set: make(map[string]bool)}, flag.NewFlagSet("sim", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are reported like all others, and the usage is simUsage
-	fs.StringVar(&f.file, "file", "", "")
-	fs.StringVar(&f.nodes, "nodes", "", "")
-	fs.IntVar(&f.n, "n", 0, "")
-	fs.StringVar(&f.keys, "keys", "", "")
-	fs.Int64Var(&f.generate, "generate", 100000, "")
-	fs.BoolVar(&f.unique, "unique", false, "")
-	fs.StringVar(&f.hash, "hash", hashring.XXH64.Name(), "")
-	fs.IntVar(&f.vnodes, "vnodes", 160, "")
-	fs.StringVar(&f.join, "join", "joiner", "")
-	fs.StringVar(&f.joinWeight, "joinweight", "1", "")
-	fs.StringVar(&f.leave, "leave", "", "")
-	fs.StringVar(&f.double, "double", "", "")
-	fs.BoolVar(&f.json, "json", false, "")
-	return f, fs
+func newSimFlags() *simFlags {
+	f := newFlags("sim")
+	s := &simFlags{flags: f, members: f.members(), keys: f.keySource(), placing: f.placing(160), changing: f.changing()}
+	f.BoolVar(&s.json, "json", false, "")
+	return s
 }
