@@ -25,6 +25,9 @@ func TestCommandsGolden(t *testing.T) {
 		{"owner-spread", "user:1\r\n\nuser:\t2\nuser:\xff\nuser:\"4\"", "owner -file testdata/nodes.txt -replicas 3 -spread"},
 		{"owner-json", "user:1\nuser:<2>\nuser:\xff\n", "owner -file testdata/nodes.txt -replicas 9 -json -keys -"},
 		{"owner-dash", "", "owner -n 3 -hash md5 -- -h -n"},
+		{"owner-as", "", "owner -as haproxy,hash=djb2 -nodes a,b,c -replicas 2 user:1 user:2 user:3"},
+		{"check", "", "check -as nginx -file testdata/nginx.txt -vectors testdata/nginx.json"},
+		{"check-json", "user:1\tcache-d\tcache-e\n\n\"user:\\xff\"\tcache-d\n", "check -file testdata/nodes.txt -json -vectors -"},
 		{"diff", "", "diff -keys testdata/paths.txt testdata/nodes.txt testdata/new.txt"},
 		{"diff-json", "user:1\nuser:2\nuser:3\n", "diff -keys - -json testdata/nodes.txt testdata/new.txt"},
 		{"diff-same", "", "diff testdata/nodes.txt testdata/nodes.txt"},
@@ -74,6 +77,23 @@ func TestCommandsBadInput(t *testing.T) {
 		{"owner stdin twice", "", "owner -file -", 2, "hashring owner: nodes and keys cannot both come from standard input\n"},
 		{"owner bad nodes", "a 0\n", "owner -file - k", 2, "stdin:1: weight 0 is not greater than 0; to drain a node, remove it\n"},
 		{"owner no files", "", "owner -file testdata/missing.txt -keys testdata/missing.txt", 1, gone + gone},
+
+		{"owner as", "", "owner -as nignx,x=1 -hash md5 -vnodes 1 -n 3 k", 2, "-hash: the program of -as decides that\n-vnodes: the program of -as decides that\n" +
+			"-as: no program \"nignx\", but buraksezer-0.10, buraksezer-1, cache-memcached-fast, dubbo, envoy, groupcache, grpc, haproxy, " +
+			"libketama, libmemcached, nginx, serialx, serialx-2019, stathat, twemproxy, uhashring, uhashring-ketama\n"},
+		{"owner as with weights", "a 1\nb 1.5\nc 2.5\n", "owner -as nginx -file - k", 2,
+			"stdin:2: node \"b\": invalid node: weight 1.5 is not a whole number from 1 to 2147483647, as nginx takes\n" +
+				"stdin:3: node \"c\": invalid node: weight 2.5 is not a whole number from 1 to 2147483647, as nginx takes\n"},
+		{"check flags", "", "check -n 3 z", 2, "hashring check: \"z\" is not a flag, and nothing else is expected\n" +
+			"hashring check: there are no answers: give -vectors\n"},
+		{"check stdin twice", "", "check -file - -vectors -", 2, "hashring check: nodes and answers cannot both come from standard input\n"},
+		{"check no file", "", "check -n 1 -vectors testdata/missing.txt", 1, gone},
+		{"check without answers", "\n", "check -n 1 -vectors -", 2, "-vectors: there are no answers in stdin\n"},
+		{"check lines", "a node-0\n\"a\tnode-0\nk\tnode-9\nl\tnode-9\n", "check -n 1 -vectors -", 2, "stdin:1: there is no tab between a key and its node\n" +
+			"stdin:2: the key \"a is not quoted as in Go\n-vectors: key \"k\" is on \"node-9\", which is none of the nodes\n"},
+		{"check JSON of something else", "{\"a\": 1}", "check -n 1 -vectors -", 2, "stdin: json: cannot unmarshal number into Go value of type string\n"},
+		{"check JSON cut off", "{\"a\": \"node-0\"", "check -n 1 -vectors -", 2, "stdin: unexpected EOF\n"},
+		{"check JSON and more", "{\"a\": \"node-0\"} {}", "check -n 1 -vectors -", 2, "stdin: more follows the object\n"},
 
 		{"diff without files", "", "diff", 2, "hashring diff: there are 0 files, not two, OLD and NEW\n"},
 		{"diff of one file", "", "diff -keys testdata/missing.txt a", 2, "hashring diff: there are 1 file, not two, OLD and NEW\n" + gone},
@@ -261,4 +281,26 @@ func TestOthersCounts(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, rep.Nodes, "they have the same weights and zones")
 	require.Equal(t, 0.25, rep.Others)
+}
+
+// TestCheckDiffers checks that answers which are not those of the ring are counted, shown, and told by the status.
+func TestCheckDiffers(t *testing.T) {
+	status, stdout, stderr := hashringRun("", "check", "-file", "testdata/nginx.txt", "-vectors", "testdata/nginx.json")
+	require.Equal(t, exitDiffers, status)
+	require.Empty(t, stderr)
+	requireGolden(t, "check-differs.golden", stdout)
+	status, stdout, _ = hashringRun("\"\\x01\"\tnode-0\n\"\\x01\"\tnode-1\n", "check", "-n", "2", "-json", "-vectors", "-")
+	require.Equal(t, exitDiffers, status)
+	require.Contains(t, stdout, `"key": "\"\\x01\""`)
+}
+
+// TestCheckTakesWhatOwnerPrints checks that the lines of owner are answers with which check agrees, whatever is in a key.
+func TestCheckTakesWhatOwnerPrints(t *testing.T) {
+	keys := "a\n\"b\"\n\"\\x01\"\nc\td\n\xff\n\x01\n"
+	status, lines, _ := hashringRun(keys, "owner", "-n", "5", "-replicas", "2")
+	require.Equal(t, exitOK, status)
+	status, stdout, stderr := hashringRun(lines, "check", "-n", "5", "-vectors", "-")
+	require.Empty(t, stderr)
+	require.Equal(t, exitOK, status)
+	require.Equal(t, "6 of 6 keys agree\n", stdout)
 }

@@ -26,13 +26,14 @@
 // A file of keys has one a line, of any length; empty lines are skipped. Each line counts, so a key that is there twice
 // counts twice, as two requests for it would, unless -unique is given. The file is read once, and not held in memory.
 //
-// # owner, diff, plan
+// # owner, check, diff, plan
 //
-// Owner prints who has a key, with its replicas. Diff compares two files of nodes: what moves from whom to whom, and what
+// Owner prints who has a key, with its replicas. Check compares a ring with answers that are known, of another program. Diff compares two files of nodes: what moves from whom to whom, and what
 // has to be copied. Plan says how even a ring is, how many virtual nodes it takes to be more so, and what a change of one
 // node would move.
 //
 //	hashring owner -file nodes.txt -replicas 3 -spread user:1 user:2
+//	hashring check -as nginx -file servers.txt -vectors answers.json
 //	hashring diff -keys keys.txt old.txt new.txt
 //	hashring plan -file nodes.txt -join cache-f -leave cache-a
 //
@@ -52,7 +53,7 @@
 //
 // # Exit status
 //
-// 0 if all went well, 1 if a file could not be read or the output not be written, 2 if flags or files are not right. All
+// 0 if all went well, 3 if check found keys that differ, 1 if a file could not be read or the output not be written, 2 if flags or files are not right. All
 // that is wrong with them is reported on standard error, up to 16 problems and then a count, and nothing is printed. Owner
 // alone prints while it reads: what it has printed when reading fails is right, but not all.
 package main
@@ -91,6 +92,7 @@ type command struct {
 var commands = []command{
 	{"sim", "how evenly nodes share keys, and what moves when one joins, leaves or doubles", simUsage, runSim},
 	{"owner", "which nodes have a key", ownerUsage, runOwner},
+	{"check", "whether a ring has keys where another program has them", checkUsage, runCheck},
 	{"diff", "what moves from whom to whom between two files of nodes", diffUsage, runDiff},
 	{"plan", "how many virtual nodes to have, and what a join or a leave would move", planUsage, runPlan},
 	{"plot", "pictures of rings, and of how even they are", plotUsage, runPlot},

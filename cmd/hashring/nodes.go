@@ -30,13 +30,23 @@ func (l *nodeList) ring(opts *hashring.Options, command string, p *problems) *ha
 	}
 	ring, err := hashring.New(l.nodes, opts)
 	if err != nil {
-		where := command
-		if at := new(hashring.NodeError); errors.As(err, &at) && at.Index >= 0 {
-			where = l.where[at.Index]
+		for _, err := range each(err) {
+			where := command
+			if at := new(hashring.NodeError); errors.As(err, &at) && at.Index >= 0 {
+				where = l.where[at.Index]
+			}
+			p.input(where, "%v", cause(err))
 		}
-		p.input(where, "%v", cause(err))
 	}
 	return ring
+}
+
+// each returns the errors that err joins, or err.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && errors.As(err, new(*hashring.NodeError)) {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
 
 // cause returns what a ring says about a node, without the node's index, which means nothing to who wrote a file.

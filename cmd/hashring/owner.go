@@ -22,10 +22,11 @@ For example:
 
   hashring owner -file nodes.txt user:1 user:2
   hashring owner -file nodes.txt -replicas 3 -spread < keys.txt
+  hashring owner -as nginx -file servers.txt user:1
   hashring owner -nodes a,b,c -json -- -key-that-begins-with-a-dash
 
 Keys are the arguments, or else what standard input or a file has. They are printed as they are looked
-up; one with control characters, or that is not UTF-8, is quoted as in Go.
+up; one with control characters, that is not UTF-8, or that begins with a quote, is quoted as in Go.
 
   -keys FILE       one a line; - is standard input (default -, without arguments)
 
@@ -37,7 +38,7 @@ Nodes, one of:
 
 The ring:
 
-  -hash NAME       the hash of keys: xxh64, murmur3, fnv1a, sha256, md5 or crc32 (default xxh64)
+` + foreignUsage + `  -hash NAME       the hash of keys: xxh64, murmur3, fnv1a, sha256, md5 or crc32 (default xxh64)
   -vnodes N        virtual nodes per unit of weight (default 160)
 
 Replicas:
@@ -55,6 +56,7 @@ type ownerFlags struct {
 	*flags
 	members     *members
 	placing     *placing
+	foreign     *foreign
 	replication *replication
 	keys        string
 	json        bool
@@ -62,7 +64,7 @@ type ownerFlags struct {
 
 func newOwnerFlags() *ownerFlags {
 	f := newFlags("owner")
-	o := &ownerFlags{flags: f, members: f.members(), placing: f.placing(160), replication: f.replication()}
+	o := &ownerFlags{flags: f, members: f.members(), placing: f.placing(160), foreign: f.foreign(), replication: f.replication()}
 	f.StringVar(&o.keys, "keys", "-", "")
 	f.BoolVar(&o.json, "json", false, "")
 	return o
@@ -76,7 +78,7 @@ func runOwner(args []string, std streams) int {
 	var p problems
 	f.refuseLateFlags("key", &p)
 	f.replication.check(&p)
-	ring := f.members.ring(f.placing, std.in, &p)
+	ring := f.foreign.ring(f.members, f.placing, std.in, &p)
 	keys, done := f.open(std.in, &p)
 	if p.status == exitOK && ring.NumTokens() == 0 {
 		p.input(f.where(), "there are no nodes, so nothing owns a key")
@@ -124,7 +126,7 @@ func writeOwnersText(w *bufio.Writer, r *hashring.Ring, policy hashring.Policy, 
 	var nodes []int
 	for key := range keys {
 		nodes = policy.AppendAt(nodes[:0], r, r.PositionBytes(key))
-		if unprintable(string(key)) != "" {
+		if unprintable(string(key)) != "" || key[0] == '"' { // so that it can be told what was quoted
 			key = strconv.AppendQuote(nil, string(key))
 		}
 		w.Write(key)
