@@ -13,8 +13,8 @@ import (
 	"github.com/clockwise-go/hashring"
 )
 
-const checkUsage = `Check compares a ring with answers that are known: which node each of some keys is on in a program that you
-run. It prints how many agree, and the first that do not, with exit status 3 if there are any.
+const checkUsage = `Check compares a ring with answers that are known: which node each of some keys is on in a program that
+you run. It prints how many agree, and the first that do not, with exit status 3 if there are any.
 
 Usage:
 

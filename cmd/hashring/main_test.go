@@ -224,7 +224,8 @@ func TestUsage(t *testing.T) {
 
 // TestUsageIsComplete checks that each usage has every flag with its default and no other, an example, and short lines.
 func TestUsageIsComplete(t *testing.T) {
-	sets := map[string]*flags{"sim": newSimFlags().flags, "owner": newOwnerFlags().flags, "diff": newDiffFlags().flags,
+	sets := map[string]*flags{"sim": newSimFlags().flags, "owner": newOwnerFlags().flags,
+		"check": newCheckFlags().flags, "diff": newDiffFlags().flags,
 		"plan": newPlanFlags().flags, "plot": newPlotFlags().flags, "serve": newServeFlags().flags, "bench": newBenchFlags().flags}
 	for _, c := range commands {
 		require.Contains(t, sets, c.name)
