@@ -31,7 +31,8 @@ func TestMessagesAreFrozen(t *testing.T) {
 	want, err := os.ReadFile("testdata/messages.txt")
 	require.NoError(t, err)
 	var got strings.Builder
-	d, err := antientropy.Compare(t.Context(), here, []hashring.Range{{After: 1 << 60, Through: 1 << 60}}, func(_ context.Context, request []byte) ([]byte, error) {
+	ranges := []hashring.Range{{After: 1 << 60, Through: 1 << 60}}
+	d, err := antientropy.Compare(t.Context(), here, ranges, func(_ context.Context, request []byte) ([]byte, error) {
 		reply, err := there.Respond(request, nil)
 		fmt.Fprintf(&got, "> %x\n< %x\n", request, reply)
 		return reply, err
@@ -61,7 +62,22 @@ func TestCostOfEqualSets(t *testing.T) {
 	require.LessOrEqual(t, d.Sent, 27*384)
 }
 
-// The costs that are promised at 1e6 items, in bytes and round trips: they do not depend on the machine.
+// size writes a number of bytes as docs/antientropy.md does.
+func size(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n, " B")
+	case n < 10_000:
+		return fmt.Sprintf("%d,%03d B", n/1000, n%1000)
+	case n < million:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+}
+
+// The costs that are promised at 1e6 items, in bytes and round trips, and those that docs/antientropy.md has: they do not
+// depend on the machine.
 func TestCostOfAMillion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two sets of 1e6 items")
@@ -77,16 +93,23 @@ func TestCostOfAMillion(t *testing.T) {
 		"all":                      {all * 11 / 10, 30},
 		"peer is empty":            {1000, 2},
 	}
+	doc, err := os.ReadFile("../docs/antientropy.md")
+	require.NoError(t, err)
 	here, there := filled(million), filled(million)
 	require.LessOrEqual(t, antientropy.Bytes(here), 26*million)
+	require.Contains(t, string(doc), fmt.Sprintf("| memory | %.1f bytes an item;", float64(antientropy.Bytes(here))/million))
 	for _, sc := range scenarios {
 		sc.alter(there)
 		var d antientropy.Difference
-		for _, fanOut := range []int{64, 16} {
-			var err error
-			d, err = antientropy.Compare(t.Context(), here, []hashring.Range{{}}, peer(there, nil), &antientropy.Options{FanOut: fanOut})
+		_, row, ok := strings.Cut(string(doc), "\n| "+sc.name+" |")
+		require.True(t, ok, sc.name)
+		cells := strings.SplitN(row, "|", 3)
+		for i, fanOut := range []int{16, 64} {
+			opts := &antientropy.Options{FanOut: fanOut}
+			d, err = antientropy.Compare(t.Context(), here, []hashring.Range{{}}, peer(there, nil), opts)
 			require.NoError(t, err)
 			t.Logf("%s, fan-out %d: %d keys, %d bytes, %d round trips", sc.name, fanOut, d.Keys(), d.Sent+d.Received, d.RoundTrips)
+			require.True(t, strings.HasPrefix(cells[i], fmt.Sprintf(" %s, %d, ", size(d.Sent+d.Received), d.RoundTrips)), "docs/antientropy.md has %s", cells[i])
 			if fanOut == 16 {
 				require.LessOrEqual(t, d.Sent+d.Received, limits[sc.name].bytes, sc.name)
 				require.LessOrEqual(t, d.RoundTrips, limits[sc.name].trips, sc.name)
@@ -290,6 +313,7 @@ func TestCompareRefuses(t *testing.T) {
 	// To a question for items there must be an answer, and it must be items. Here are two such questions, for all that two
 	// ranges have, after a reply by which all parts of both differ.
 	few := filled(20)
+	two := []hashring.Range{{After: 0, Through: 1 << 62}, {After: 1 << 63, Through: 3 << 62}}
 	differs := append([]byte{0, 0, 16}, bytes.Repeat([]byte{1, 2}, 64)...)
 	for name, second := range map[string][]byte{
 		"leaves out items": {'A', 1, 0},
@@ -298,7 +322,7 @@ func TestCompareRefuses(t *testing.T) {
 		"splits a range":   slices.Concat([]byte{'A', 1, 0}, differs),
 	} {
 		calls := 0
-		_, err := antientropy.Compare(t.Context(), few, []hashring.Range{{After: 0, Through: 1 << 62}, {After: 1 << 63, Through: 3 << 62}}, func(_ context.Context, request []byte) ([]byte, error) {
+		_, err := antientropy.Compare(t.Context(), few, two, func(_ context.Context, request []byte) ([]byte, error) {
 			if calls++; calls == 1 {
 				return slices.Concat([]byte{'A', 1, 0}, differs, differs), nil
 			}
