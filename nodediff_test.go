@@ -69,8 +69,10 @@ func randomNodes(rng *rand.Rand, w world) (nodes []hashring.Node) {
 }
 
 func TestDiffNodesSaysWhat(t *testing.T) {
-	old := mustNew(t, []hashring.Node{{Name: "a"}, {Name: "b", Weight: 2, Zone: "x"}, {Name: "c", Label: "1"}, {Name: "e", Tokens: []uint64{1}}, {Name: "same"}}, nil)
-	new := mustNew(t, []hashring.Node{{Name: "b", Zone: "y"}, {Name: "c", Label: "2"}, {Name: "d"}, {Name: "e", Tokens: []uint64{2}}, {Name: "same"}}, nil)
+	old := mustNew(t, []hashring.Node{{Name: "a"}, {Name: "b", Weight: 2, Zone: "x"}, {Name: "c", Label: "1"},
+		{Name: "e", Tokens: []uint64{1}}, {Name: "same"}}, nil)
+	new := mustNew(t, []hashring.Node{{Name: "b", Zone: "y"}, {Name: "c", Label: "2"}, {Name: "d"},
+		{Name: "e", Tokens: []uint64{2}}, {Name: "same"}}, nil)
 	var lines []string
 	for d := range hashring.DiffNodes(old, new) {
 		lines = append(lines, d.String())

@@ -82,7 +82,8 @@ func TestSharedRangesCorners(t *testing.T) {
 	two := hashring.Policy{N: 2}
 	var empty hashring.Ring
 	require.Empty(t, slices.Collect(empty.SharedRanges(two, "a", "a")))
-	r := mustNew(t, []hashring.Node{{Name: "a", Tokens: []uint64{100}}, {Name: "b", Tokens: []uint64{200}}, {Name: "c", Tokens: []uint64{300}}}, nil)
+	r := mustNew(t, []hashring.Node{{Name: "a", Tokens: []uint64{100}}, {Name: "b", Tokens: []uint64{200}},
+		{Name: "c", Tokens: []uint64{300}}}, nil)
 	for _, pair := range [][2]string{{"a", "x"}, {"x", "a"}, {"x", "x"}, {"", "a"}} {
 		require.Empty(t, slices.Collect(r.SharedRanges(two, pair[0], pair[1])))
 	}

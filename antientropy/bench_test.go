@@ -147,21 +147,21 @@ type method struct {
 	run  func(b *testing.B, here, there *antientropy.Set) (bytes, trips int)
 }
 
-func comparing(ranges []hashring.Range, opts *antientropy.Options) func(*testing.B, *antientropy.Set, *antientropy.Set) (int, int) {
-	return func(b *testing.B, here, there *antientropy.Set) (bytes, trips int) {
+func comparing(name string, ranges []hashring.Range, opts *antientropy.Options) method {
+	return method{name, func(b *testing.B, here, there *antientropy.Set) (bytes, trips int) {
 		d, err := antientropy.Compare(b.Context(), here, ranges, func(_ context.Context, request []byte) ([]byte, error) {
 			return there.Respond(request, nil)
 		}, opts)
 		require.NoError(b, err)
 		require.Empty(b, d.Left)
 		return d.Sent + d.Received, d.RoundTrips
-	}
+	}}
 }
 
 var methods = []method{
-	{"compare", comparing([]hashring.Range{{}}, nil)},
-	{"compare, fan-out 64", comparing([]hashring.Range{{}}, &antientropy.Options{FanOut: 64})},
-	{"compare, 384 ranges", comparing(arcs(384), nil)},
+	comparing("compare", []hashring.Range{{}}, nil),
+	comparing("compare, fan-out 64", []hashring.Range{{}}, &antientropy.Options{FanOut: 64}),
+	comparing("compare, 384 ranges", arcs(384), nil),
 	{"all digests", allDigests},
 	{"whole tree, depth 15", wholeTree},
 }

@@ -161,6 +161,9 @@ func TestCompareInSteps(t *testing.T) {
 				if len(d.Left) > 0 {
 					require.Equal(t, opts.MaxKeys, d.Keys())
 				}
+				for i, a := range d.Left {
+					require.True(t, i == 0 || d.Left[i-1].Through < a.After, "in order, and not to be merged: %v", d.Left)
+				}
 				all.add(d)
 				ranges = d.Left
 			}

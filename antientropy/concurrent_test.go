@@ -44,7 +44,8 @@ func TestCompareDuringWrites(t *testing.T) {
 	for _, pair := range [][2]*antientropy.Set{{here, there}, {there, here}} {
 		wg.Go(func() {
 			for range 4 {
-				d, err := antientropy.Compare(context.Background(), pair[0], []hashring.Range{{}}, peer(pair[1], nil), &antientropy.Options{MaxReply: 1 << 14})
+				opts := &antientropy.Options{MaxReply: 1 << 14}
+				d, err := antientropy.Compare(context.Background(), pair[0], []hashring.Range{{}}, peer(pair[1], nil), opts)
 				if err != nil {
 					t.Error(err)
 					return

@@ -3,6 +3,7 @@ package antientropy_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -30,7 +31,8 @@ func TestMessagesAreFrozen(t *testing.T) {
 	want, err := os.ReadFile("testdata/messages.txt")
 	require.NoError(t, err)
 	var got strings.Builder
-	d, err := antientropy.Compare(t.Context(), here, []hashring.Range{{After: 1 << 60, Through: 1 << 60}}, func(_ context.Context, request []byte) ([]byte, error) {
+	ranges := []hashring.Range{{After: 1 << 60, Through: 1 << 60}}
+	d, err := antientropy.Compare(t.Context(), here, ranges, func(_ context.Context, request []byte) ([]byte, error) {
 		reply, err := there.Respond(request, nil)
 		fmt.Fprintf(&got, "> %x\n< %x\n", request, reply)
 		return reply, err
@@ -60,7 +62,22 @@ func TestCostOfEqualSets(t *testing.T) {
 	require.LessOrEqual(t, d.Sent, 27*384)
 }
 
-// The costs that are promised at 1e6 items, in bytes and round trips: they do not depend on the machine.
+// size writes a number of bytes as docs/antientropy.md does.
+func size(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n, " B")
+	case n < 10_000:
+		return fmt.Sprintf("%d,%03d B", n/1000, n%1000)
+	case n < million:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+}
+
+// The costs that are promised at 1e6 items, in bytes and round trips, and those that docs/antientropy.md has: they do not
+// depend on the machine.
 func TestCostOfAMillion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two sets of 1e6 items")
@@ -76,16 +93,23 @@ func TestCostOfAMillion(t *testing.T) {
 		"all":                      {all * 11 / 10, 30},
 		"peer is empty":            {1000, 2},
 	}
+	doc, err := os.ReadFile("../docs/antientropy.md")
+	require.NoError(t, err)
 	here, there := filled(million), filled(million)
 	require.LessOrEqual(t, antientropy.Bytes(here), 26*million)
+	require.Contains(t, string(doc), fmt.Sprintf("| memory | %.1f bytes an item;", float64(antientropy.Bytes(here))/million))
 	for _, sc := range scenarios {
 		sc.alter(there)
 		var d antientropy.Difference
-		for _, fanOut := range []int{64, 16} {
-			var err error
-			d, err = antientropy.Compare(t.Context(), here, []hashring.Range{{}}, peer(there, nil), &antientropy.Options{FanOut: fanOut})
+		_, row, ok := strings.Cut(string(doc), "\n| "+sc.name+" |")
+		require.True(t, ok, sc.name)
+		cells := strings.SplitN(row, "|", 3)
+		for i, fanOut := range []int{16, 64} {
+			opts := &antientropy.Options{FanOut: fanOut}
+			d, err = antientropy.Compare(t.Context(), here, []hashring.Range{{}}, peer(there, nil), opts)
 			require.NoError(t, err)
 			t.Logf("%s, fan-out %d: %d keys, %d bytes, %d round trips", sc.name, fanOut, d.Keys(), d.Sent+d.Received, d.RoundTrips)
+			require.True(t, strings.HasPrefix(cells[i], fmt.Sprintf(" %s, %d, ", size(d.Sent+d.Received), d.RoundTrips)), "docs/antientropy.md has %s", cells[i])
 			if fanOut == 16 {
 				require.LessOrEqual(t, d.Sent+d.Received, limits[sc.name].bytes, sc.name)
 				require.LessOrEqual(t, d.RoundTrips, limits[sc.name].trips, sc.name)
@@ -271,6 +295,8 @@ func TestCompareRefuses(t *testing.T) {
 		"more items than there are": {slices.Concat(head, []byte{0, 0, 3}, item(0)), antientropy.ErrMessage, "3 where 2 is the most"},
 		"items beyond their range": {slices.Concat(head, []byte{0, 0, 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, make([]byte, 8)),
 			antientropy.ErrMessage, "is the most"},
+		"an item more than fits their range": {slices.Concat(head, []byte{0, 11, 3}, binary.AppendUvarint(nil, 1537228672809129301), make([]byte, 8), item(0)),
+			antientropy.ErrMessage, "behind the end"},
 		"cut short at once":     {slices.Concat(head, []byte{1}), antientropy.ErrMessage, "before it says anything"},
 		"cut short in no items": {slices.Concat(head, []byte{2, 0, 1}), antientropy.ErrMessage, "within no items"},
 		"cut short in a split":  {slices.Concat(head, []byte{2, 0, 0, 16}, make([]byte, 128)), antientropy.ErrMessage, "within no items"},
@@ -284,23 +310,44 @@ func TestCompareRefuses(t *testing.T) {
 		require.Equal(t, antientropy.Difference{Left: []hashring.Range{{}}}, d, name)
 	}
 
-	// To a question for items there must be an answer, and it must be items.
+	// To a question for items there must be an answer, and it must be items. Here are two such questions, for all that two
+	// ranges have, after a reply by which all parts of both differ.
 	few := filled(20)
+	two := []hashring.Range{{After: 0, Through: 1 << 62}, {After: 1 << 63, Through: 3 << 62}}
+	differs := append([]byte{0, 0, 16}, bytes.Repeat([]byte{1, 2}, 64)...)
 	for name, second := range map[string][]byte{
-		"left out": {'A', 1, 0},
-		"skipped":  {'A', 1, 0, 1, 1},
-		"split":    slices.Concat([]byte{'A', 1, 0, 0, 0, 16}, make([]byte, 128)),
+		"leaves out items": {'A', 1, 0},
+		"skips what":       {'A', 1, 0, 1, 1},
+		"goes beyond":      {'A', 1, 0, 0, 1, 0, 1, 0, 1},
+		"splits a range":   slices.Concat([]byte{'A', 1, 0}, differs),
 	} {
 		calls := 0
-		_, err := antientropy.Compare(t.Context(), few, []hashring.Range{{}}, func(context.Context, []byte) ([]byte, error) {
+		_, err := antientropy.Compare(t.Context(), few, two, func(_ context.Context, request []byte) ([]byte, error) {
 			if calls++; calls == 1 {
-				return slices.Concat([]byte{'A', 1, 0}, bytes.Repeat(append([]byte{0, 0, 16}, bytes.Repeat([]byte{1, 2}, 64)...), 2)), nil
+				return slices.Concat([]byte{'A', 1, 0}, differs, differs), nil
 			}
 			return second, nil
 		}, nil)
 		require.ErrorIs(t, err, antientropy.ErrMessage, name)
+		require.ErrorContains(t, err, name)
 		require.Equal(t, 2, calls, name)
 	}
+}
+
+// More ranges than one request has room for are asked about in several.
+func TestManyRanges(t *testing.T) {
+	here, there := filled(1000), filled(1000)
+	scattered(10)(there)
+	ranges, requests := arcs(80_000), 0
+	d, err := antientropy.Compare(t.Context(), here, ranges, func(_ context.Context, request []byte) ([]byte, error) {
+		requests++
+		require.LessOrEqual(t, len(request), 1<<20)
+		return there.Respond(request, nil)
+	}, nil)
+	require.NoError(t, err)
+	require.Len(t, d.Unlike, 10)
+	require.GreaterOrEqual(t, requests, 2)
+	require.Equal(t, requests, d.RoundTrips)
 }
 
 // A peer that lies without end costs no more keys than are allowed, and round trips no more than it takes to be told them.

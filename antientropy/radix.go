@@ -34,7 +34,7 @@ func (s *summary) add(fingerprint uint64, n int) {
 const (
 	maxLeaf  = 64          // a leaf with more items is split
 	minInner = maxLeaf / 2 // an inner node with no more becomes a leaf. Far from maxLeaf, lest it be split at once again
-	step     = 4           // leaves grow by so many items: 64 bytes, of which each multiple up to maxLeaf is a size that is allocated
+	step     = 4           // leaves grow by so many items: 64 bytes, nearly each multiple of which is a size of the allocator's
 )
 
 // shift returns how far down the digit of a position is that tells in which quarter of a node at depth it is.

@@ -35,7 +35,7 @@ const maxDepth = 64
 // Two peers that walk their trees from the root down, into the nodes whose hashes differ, end at the buckets that differ.
 // [Compare] does the same in steps of four levels, over any ranges.
 func (s *Set) TreeNode(depth int, index uint64) (n TreeNode, ok bool) {
-	if depth < 0 || depth > maxDepth || depth < maxDepth && index>>depth > 0 {
+	if depth < 0 || depth > maxDepth || index>>depth > 0 {
 		return TreeNode{}, false
 	}
 	n = TreeNode{Depth: depth, Index: index}
