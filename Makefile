@@ -53,6 +53,7 @@ check-peers:
 fuzz:
 	for target in FuzzChanges FuzzNew FuzzDecode FuzzDecodeJSON; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
 	$(GO) test -run '^$$' -fuzz '^FuzzRules$$' -fuzztime $(FUZZCOUNT) ./compat
+	for target in FuzzRespond FuzzReply FuzzSet; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) -fuzzminimizetime 10x ./antientropy || exit 1; done
 
 # The programs that compat agrees with, started on loopback and asked. One that is missing is skipped, or with
 # HASHRING_INTEROP=require a failure. Debian has them: see .ci/run.

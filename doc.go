@@ -37,6 +37,8 @@
 //     which ranges. [VirtualNodesFor] is how many virtual nodes keep the peak where you want it.
 //   - [Diff] is what moves from whom to whom between two rings, [DiffReplicas] what is to be copied, and from where.
 //     [Transition] says where to read and write meanwhile. [DiffKeys] counts on your own keys, also between hashes.
+//   - [Ring.SharedRanges] is what two nodes both replicate, for package antientropy. [DiffNodes] says which nodes two rings
+//     disagree about.
 //   - [Ring.Fingerprint] tells whether two processes hold the same ring. [Ring.AppendBinary] and [Ring.MarshalJSON] encode
 //     one, [Decode] and [DecodeJSON] restore it and no other.
 //

@@ -27,8 +27,8 @@ For example:
 
 Answers:
 
-  -vectors FILE    a JSON object of keys and the names of their nodes, {"user:1": "cache-a", ...}, or lines
-                   as owner prints them: a key, a tab, and its node; - is standard input
+  -vectors FILE    a JSON object of keys and the names of their nodes, {"user:1": "cache-a", ...}, or
+                   lines as owner prints them: a key, a tab, and its node; - is standard input
 
 Nodes, one of:
 

@@ -121,7 +121,7 @@ func (n *Node) join(ctx context.Context, before *hashring.Ring) (reports []Repor
 		if !slices.Contains(m.Gained, n.name) {
 			continue
 		}
-		sources := slices.Concat(m.Kept, m.Lost, m.Departed)
+		sources := m.Sources()
 		if len(sources) > 0 { // else nobody had it
 			from[sources[0]] = append(from[sources[0]], m.Range)
 		}
