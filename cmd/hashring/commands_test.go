@@ -144,7 +144,7 @@ func TestBench(t *testing.T) {
 	m := Machine{"go9.9", "plan9", "mips", 1}
 	for _, tc := range []struct{ name, stdin, args string }{
 		{"bench", "", "-file testdata/nodes.txt"},
-		{"bench-json", "one\ntwo\n", "-n 3 -keys - -replicas 2 -time 2s -json"},
+		{"bench-json", "one\ntwo\n", "-n 3 -keys - -replicas 1 -time 2s -json"},
 	} {
 		var out, err bytes.Buffer
 		now := time.Unix(0, 0)

@@ -178,6 +178,19 @@ func saveScreenshot(t *testing.T, p *browser.Page, name string) {
 	}
 }
 
+// TestPlotLimits checks that what is just within the limits is drawn, and that no flag counts that was not given.
+func TestPlotLimits(t *testing.T) {
+	for _, args := range []string{"-n 8 -vnodes 512 ring a b c", "-n 11 move", "-nodes joiner,b ring", "-nodes joiner load", "-sizes 2,3,4,5,6 peak"} {
+		if testing.Short() && strings.HasSuffix(args, "peak") {
+			continue
+		}
+		status, stdout, stderr := hashringRun("", append([]string{"plot"}, strings.Fields(args)...)...)
+		require.Empty(t, stderr, args)
+		require.Equal(t, exitOK, status, args)
+		require.True(t, strings.HasSuffix(stdout, "</svg>\n"), args)
+	}
+}
+
 // TestPlotBadInput checks that every problem is reported, where it is, and that nothing is printed.
 func TestPlotBadInput(t *testing.T) {
 	for _, tc := range []struct{ name, stdin, args, stderr string }{
