@@ -6,7 +6,14 @@
 //
 // The commands are:
 //
-//	sim    how evenly nodes share a set of keys, and what moves when one joins, leaves or doubles its weight
+//	sim    how evenly nodes share keys, and what moves when one joins, leaves or doubles
+//	owner  which nodes have a key
+//	check  whether a ring has keys where another program has them
+//	diff   what moves from whom to whom between two files of nodes
+//	plan   how many virtual nodes to have, and what a join or a leave would move
+//	plot   pictures of rings, and of how even they are
+//	serve  a page in the browser: change nodes, see what moves
+//	bench  what a lookup costs on this machine
 //
 // "hashring <command> -h" describes one.
 //
