@@ -154,7 +154,10 @@ func TestRandomOperations(t *testing.T) {
 		}
 	}
 	t.Log(kinds)
-	for _, kind := range []string{"join", "leave", "death", "rebalance"} {
+	if testing.Short() {
+		return // so few steps may leave one out
+	}
+	for _, kind := range []string{"join", "leave", "death", "rebalance"} { // each is one step of eight, of 640
 		require.NotZero(t, kinds[kind], kind)
 	}
 }
