@@ -45,6 +45,6 @@ func TestBoundsChecksOfALookup(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"Found IsInBounds", "Found IsSliceInBounds", // locate
-		"Found IsInBounds", "Found IsSliceInBounds", "Found IsInBounds", // locateInCrowd
+		"Found IsInBounds", "Found IsSliceInBounds", "Found IsInBounds", // locateBehind
 	}, checks)
 }

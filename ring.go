@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // Ring is a consistent-hash ring: a circle of 2^64 positions with tokens on it, each held by a node. It is immutable:
@@ -137,7 +139,12 @@ func (r *Ring) find(name string) (int, bool) {
 
 // Owner returns the node that owns key. ok is false if and only if the ring has no tokens, as an empty one has none. It
 // does not allocate with a built-in hash, and costs little more than hashing the key, whatever the size of the ring.
-func (r *Ring) Owner(key string) (name string, ok bool) { return r.OwnerAt(sumOf(r.hash, key)) }
+func (r *Ring) Owner(key string) (name string, ok bool) {
+	if r.hash == nil { // what sumOf does, without a call of it
+		return r.OwnerAt(xxhash.Sum64String(key))
+	}
+	return r.OwnerAt(r.hash.Sum64(key))
+}
 
 // OwnerBytes is [Ring.Owner] for a key in bytes. With a built-in hash it does not copy or retain key.
 func (r *Ring) OwnerBytes(key []byte) (name string, ok bool) {

@@ -10,22 +10,21 @@ import (
 // 64 positions with 8 buckets:
 //
 //	bucket    0..7   8..15  16..23  24..31  32..39  40..47  48..55  56..63
-//	tokens    5      9                      33, 36                           three sentinels
+//	tokens    5      9                      33, 36                           two sentinels
 //	index       0      1       2       2       2       4       4       4       4
 //
 // The first token at or after a position is in the position's bucket, or is the first of those behind it. Tokens of
-// hashed nodes are spread evenly, so a bucket holds about half a token and what is looked for is one of the first two
-// tokens from the bucket's start, but for a lookup in a hundred or so. Comparing those two without a branch costs less
-// than a branch that goes one way three times and then the other. Tokens that crowd in a bucket, as explicit ones may,
-// are searched by halves.
+// hashed nodes are spread evenly, so a bucket holds about half a token, and what is looked for is the first or second
+// token from the bucket's start, but for one lookup in twenty. Which of the two is as random as a coin: adding up a borrow
+// costs less than a branch. Tokens that crowd in a bucket, as explicit ones may, are searched by halves.
 //
-// The sentinels are the largest position, behind all tokens. The first is owned like the smallest token; the others are
+// The sentinels are the largest position, behind all tokens. The first is owned like the smallest token; the other is
 // there to be compared. So the search needs no test for the end, and going round is no special case:
 //
 //	pos > all tokens:   tokens[...] | pos | sentinel -> owner of tokens[0]
 
 // sentinels is how many there are: as many as tokens are compared at once.
-const sentinels = 3
+const sentinels = 2
 
 // bucketBits returns the binary logarithm of how many buckets the index of n tokens has, n at least 1: a bucket holds
 // between 3/8 and 3/4 of a token.
@@ -36,16 +35,15 @@ func bucketBits(n int) int { return bits.Len(uint(n + n/3)) }
 func (c *circle) locate(pos uint64) int {
 	i := int(c.index[pos>>(c.shift&63)])
 	t := c.tokens[i : i+sentinels]
-	_, less0 := bits.Sub64(t[0], pos, 0)
-	_, less1 := bits.Sub64(t[1], pos, 0)
-	if t[2] < pos {
-		return c.locateInCrowd(pos)
+	if t[1] < pos {
+		return c.locateBehind(pos)
 	}
-	return i + int(less0+less1)
+	_, less := bits.Sub64(t[0], pos, 0)
+	return i + int(less)
 }
 
-// locateInCrowd is locate where the first three tokens of the bucket are less than pos.
-func (c *circle) locateInCrowd(pos uint64) int {
+// locateBehind is locate where the first two tokens of the bucket are less than pos.
+func (c *circle) locateBehind(pos uint64) int {
 	b := pos >> (c.shift & 63)
 	start := c.index[b] + sentinels
 	n, _ := slices.BinarySearch(c.tokens[start:c.index[b+1]], pos)
