@@ -364,6 +364,26 @@ func TestSlowLossesAreBelieved(t *testing.T) {
 	})
 }
 
+// A process that is cut off may find that out node by node, and slowly.
+func TestLossesOneAfterTheOtherAreTakenTogether(t *testing.T) {
+	var all []string
+	for i := range 40 {
+		all = append(all, fmt.Sprint("n", 10+i))
+	}
+	list := strings.Join(all, " ")
+	inWorld(t, list, feed.Options{}, func(w *world) {
+		for i, name := range all[:39] {
+			w.Fail(name)
+			ring := strings.Join(all[i+1:], " ")
+			if i >= 20 {
+				ring = list
+			}
+			w.after(time.Minute-1, ring)
+		}
+		w.after(time.Hour, list)
+	})
+}
+
 func TestMaxLossOfOneTrustsAnyNews(t *testing.T) {
 	inWorld(t, "a b c d e", feed.Options{MaxLoss: 1}, func(w *world) {
 		w.update("")

@@ -25,6 +25,8 @@ type members struct {
 	byName   map[string]*member
 	ordered  bool // order counts, since the ring has a Placement
 	degraded bool
+
+	runStart, runLast time.Time // when the losses that are taken together began, and the last of them
 }
 
 // newMembers takes the nodes of a ring for what the source said last.
@@ -95,6 +97,12 @@ func (s *members) lose(m *member, now time.Time) bool {
 	}
 	m.present, m.wasOn, m.lostAt = false, m.on, now
 	m.losses++
+	if m.on {
+		if now.Sub(s.runLast) >= s.window() {
+			s.runStart = now
+		}
+		s.runLast = now
+	}
 	return true
 }
 
@@ -109,10 +117,16 @@ func (s *members) remove(name string) bool {
 	return true
 }
 
+// window is how long after a loss the next one is taken together with it.
+func (s *members) window() time.Duration { return lossWindow + s.opts.FailGrace }
+
 // counts reports whether m is one of those that were lost at once. While the state is degraded, time does not change that:
 // a process that is cut off for an hour must not conclude that it is alone.
 func (s *members) counts(m *member, now time.Time) bool {
-	return !m.present && m.wasOn && (now.Sub(m.lostAt) < lossWindow+s.opts.FailGrace || s.degraded && m.on)
+	if m.present || !m.wasOn {
+		return false
+	}
+	return s.degraded && m.on || now.Sub(s.runLast) < s.window() && !m.lostAt.Before(s.runStart)
 }
 
 // judge returns the nodes that belong on the ring, in order, and when that changes though nothing happens; zero if it
@@ -145,7 +159,7 @@ func (s *members) judge(now time.Time) (nodes []hashring.Node, next time.Time) {
 			on = true
 		case m.wasOn && until(m.lostAt.Add(s.opts.FailGrace)):
 			on = true
-		case !until(m.lostAt.Add(memory)):
+		case !until(m.lostAt.Add(memory)) && !s.counts(m, now):
 			delete(s.byName, m.node.Name)
 			return true
 		}
