@@ -384,6 +384,21 @@ func TestLossesOneAfterTheOtherAreTakenTogether(t *testing.T) {
 	})
 }
 
+// Nodes that come show that the source can see: so nodes that are replaced one by one are not taken for a disaster.
+func TestNodesThatComeEndARunOfLosses(t *testing.T) {
+	inWorld(t, "n10 n11 n12 n13 n14", feed.Options{}, func(w *world) {
+		for i := range 50 {
+			list := ""
+			for j := range 5 {
+				list += fmt.Sprint(" n", 11+i+j)
+			}
+			w.update(list)
+			w.after(10*time.Second, list[1:])
+			require.Equal(t, feed.Steady, w.Status().State)
+		}
+	})
+}
+
 func TestMaxLossOfOneTrustsAnyNews(t *testing.T) {
 	inWorld(t, "a b c d e", feed.Options{MaxLoss: 1}, func(w *world) {
 		w.update("")

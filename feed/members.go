@@ -26,7 +26,7 @@ type members struct {
 	ordered  bool // order counts, since the ring has a Placement
 	degraded bool
 
-	runStart, runLast time.Time // when the losses that are taken together began, and the last of them
+	runStart, runLast time.Time // the first and the last of the losses that are taken together; zero if a node came since
 }
 
 // newMembers takes the nodes of a ring for what the source said last.
@@ -50,6 +50,9 @@ func (s *members) update(nodes []hashring.Node, now time.Time) (changed bool) {
 		if m == nil {
 			m = new(member)
 			s.byName[n.Name] = m
+		}
+		if !m.present {
+			s.runLast = time.Time{} // who hears of nodes that come is not cut off
 		}
 		if !m.present || !same(m.node, n) {
 			changed = true

@@ -25,11 +25,11 @@ type Options struct {
 	// for 5 s.
 	HoldDown time.Duration
 
-	// MaxLoss is the part of the nodes that may be lost at once, each less than a minute, and FailGrace, after the one
-	// before. If more are, it is more likely that this process is cut off from them, or that its source is broken, than
-	// that they are all down: all stay on the ring, or go back to it, and the state is [Degraded] until enough of them are
-	// back or have left. 0 stands for 0.5; 1 trusts any news, as is right for a source whose word is law, such as a file
-	// that an operator edits.
+	// MaxLoss is the part of the nodes that may be lost at once: each less than a minute, and FailGrace, after the one
+	// before, while none comes. If more are, it is more likely that this process is cut off from them, or that its source
+	// is broken, than that they are all down: all stay on the ring, or go back to it, and the state is [Degraded] until
+	// enough of them are back or have left. 0 stands for 0.5; 1 trusts any news, as is right for a source whose word is
+	// law, such as a file that an operator edits.
 	MaxLoss float64
 
 	// OnChange is called after the ring has changed. Calls come one at a time, on a goroutine of their own, which waits for

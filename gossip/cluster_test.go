@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/feed"
 	"github.com/hashicorp/memberlist"
 	"github.com/stretchr/testify/require"
 )
@@ -41,6 +42,8 @@ type cluster struct {
 	all     []*node          // that ever ran
 	prints  map[*hashring.Ring]uint64
 	addrs   int
+	patient time.Duration // how long a member may take to join
+	feed    feed.Options
 	log     slog.Handler
 }
 
@@ -61,6 +64,7 @@ func inCluster(t *testing.T, seed uint64, test func(c *cluster)) {
 			opts:    hashring.Options{VirtualNodes: 16},
 			members: make(map[string]*node),
 			prints:  make(map[*hashring.Ring]uint64),
+			patient: time.Minute,
 			log:     slog.NewTextHandler(io.Discard, nil),
 		}
 		if os.Getenv("GOSSIP_LOG") != "" {
@@ -86,10 +90,11 @@ func (c *cluster) config(name string) Config {
 		Bind:    netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(c.addrs >> 8), byte(c.addrs)}), defaultPort),
 		Seeds:   Static("10.0.0.1:7946", "10.0.0.2:7946", "10.0.0.3:7946"),
 		Logger:  slog.New(c.log).With("member", name),
+		Feed:    c.feed,
 	}
 }
 
-// join makes a member, for up to a minute.
+// join makes a member.
 func (c *cluster) join(cfg Config) (*node, error) {
 	n := &node{cfg: cfg, host: c.net.plug(cfg.Bind)}
 	ring, err := hashring.New(nil, &c.opts)
@@ -105,7 +110,7 @@ func (c *cluster) join(cfg Config) (*node, error) {
 		}
 		conf.Transport = n.host
 	}
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), c.patient)
 	defer cancel()
 	n.Member, err = Join(ctx, n.live, cfg)
 	if err != nil {

@@ -45,12 +45,12 @@ type Config struct {
 	// MinMembers is how many nodes the ring must have for Ready.
 	MinMembers int
 
-	// Rejoin is how often seeds are called that are not among the members alive: nothing else heals a partition that has
-	// lasted long. 0 stands for 30 s.
+	// Rejoin is how often seeds are called that are not among the members alive, and some members that have failed:
+	// nothing else heals a partition that has lasted long. 0 stands for 30 s.
 	Rejoin time.Duration
 
-	// Tombstone is for how long members that left are remembered, which must be longer than any member is cut off. 0 stands
-	// for 24 h.
+	// Tombstone is for how long members that left or failed are remembered, which must be longer than any member is cut
+	// off. 0 stands for 24 h.
 	Tombstone time.Duration
 
 	// LeaveTimeout bounds each wait for a message to be on its way. 0 stands for 5 s.

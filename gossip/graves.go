@@ -19,8 +19,8 @@ type instance struct {
 // for the next instance follows from the boot id, without a clock.
 //
 // The state is a map from instances to ages, and merging takes the greater age of each. So it does not matter in which
-// order, how often, and by whom graves are told. Ages travel, and not times, since clocks differ; they are rounded up, so
-// that an instance does not get younger on its way, and is forgotten everywhere once it is as old as keep.
+// order, how often, and by whom graves are told. Ages travel, and not times, since clocks differ; they are rounded up to a
+// millisecond, so that an instance does not get younger on its way, and is forgotten everywhere once it is as old as keep.
 type graves struct {
 	keep  time.Duration
 	limit int
@@ -80,7 +80,7 @@ func (g *graves) expire(now time.Time) {
 }
 
 // append appends the encoding of g to b: the version, how many there are, and of each its name, its boot id and its age
-// in seconds.
+// in milliseconds.
 func (g *graves) append(b []byte, now time.Time) []byte {
 	g.expire(now)
 	b = append(b, gravesVersion)
@@ -89,7 +89,7 @@ func (g *graves) append(b []byte, now time.Time) []byte {
 		b = appendText(b, i.name)
 		b = binary.BigEndian.AppendUint64(b, i.boot)
 		age := max(0, now.Sub(at))
-		b = binary.AppendUvarint(b, uint64((age+time.Second-1)/time.Second))
+		b = binary.AppendUvarint(b, uint64((age+time.Millisecond-1)/time.Millisecond))
 	}
 	return b
 }
@@ -115,8 +115,8 @@ func (g *graves) merge(data []byte, now time.Time) (news []instance, err error) 
 		if i.name == "" {
 			d.fail()
 		}
-		if age < uint64(g.keep/time.Second)+1 {
-			told = append(told, grave{i, now.Add(-time.Duration(age) * time.Second)})
+		if age < uint64(g.keep/time.Millisecond)+1 {
+			told = append(told, grave{i, now.Add(-time.Duration(age) * time.Millisecond)})
 		}
 	}
 	if d.bad || len(d.rest) > 0 {

@@ -29,6 +29,8 @@ const (
 	clashMemory = time.Minute
 	aloneAfter  = 2 * time.Second // for so long a member that is a seed itself waits for the others
 	maxSeeds    = 32              // that are called at a time
+	callTime    = time.Second     // after which those that have not answered are called once more
+	callFailed  = 3               // so many members that have failed are called besides
 )
 
 // look draws the conclusions of what the other side of a join lists, and refuses to merge with those who have other rings.
@@ -71,7 +73,9 @@ func (m *Member) enter(ctx context.Context) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		addrs, self, err := m.seeds(ctx)
 		if err == nil && len(addrs) > 0 {
-			err = m.call(ctx, addrs)
+			round, done := context.WithTimeout(ctx, callTime)
+			err = m.call(round, addrs)
+			done()
 		}
 		if err != nil {
 			last = err
@@ -172,34 +176,36 @@ func resolve(ctx context.Context, name string) ([]netip.AddrPort, error) {
 	return addrs, nil
 }
 
-// call exchanges state with those at addrs, all at once. It returns nil if one has answered, or when ctx ends.
+// call exchanges state with those at addrs, all at once. It returns nil as soon as one has answered, and else why none
+// has: within ctx, though what is under way goes on.
 func (m *Member) call(ctx context.Context, addrs []string) error {
-	errs := make(chan error, len(addrs))
+	answers := make(chan error, len(addrs))
 	for _, addr := range addrs {
 		go func() {
 			_, err := m.list.Join([]string{addr})
-			errs <- err
+			if one := errors.Unwrap(err); one != nil {
+				err = one // of a list of one
+			}
+			answers <- err
 		}()
 	}
 	var all []error
 	for range addrs {
 		select {
-		case err := <-errs:
-			if err != nil {
-				all = append(all, err)
+		case err := <-answers:
+			if err == nil {
+				return nil
 			}
+			all = append(all, err)
 		case <-ctx.Done():
-			return errors.Join(append(all, ctx.Err())...)
+			return errors.Join(append(all, fmt.Errorf("no answer from all of %v: %w", addrs, ctx.Err()))...)
 		}
-	}
-	if len(all) < len(addrs) {
-		return nil
 	}
 	return errors.Join(all...)
 }
 
-// rejoinLoop calls, again and again, the seeds that are not among the members alive. memberlist forgets who has been dead
-// for long, and then nobody would call the other side of a partition any more.
+// rejoinLoop calls, again and again, the seeds that are not among the members alive, and some members that have failed.
+// memberlist forgets who has been dead for long, and then nobody would call the other side of a partition any more.
 func (m *Member) rejoinLoop() {
 	for {
 		m.mu.Lock()
@@ -215,22 +221,25 @@ func (m *Member) rejoinLoop() {
 			return
 		case <-time.After(wait):
 		}
-		m.loops.Go(m.rejoin) // which may wait for seeds that do not answer, for longer than until the next time
+		m.loops.Go(m.rejoin) // which may wait for those that do not answer, for longer than until the next time
 	}
 }
 
 func (m *Member) rejoin() {
 	ctx, cancel := context.WithTimeout(m.stop, m.cfg.Rejoin)
 	defer cancel()
-	addrs, _, err := m.seeds(ctx)
-	m.mu.Lock()
-	m.view.tidy(time.Now(), m.live.Load())
-	addrs = slices.DeleteFunc(addrs, m.view.aliveAt)
-	m.mu.Unlock()
-	if err == nil && len(addrs) > 0 {
-		err = m.call(ctx, addrs)
-	}
+	seeds, _, err := m.seeds(ctx)
 	if err != nil && m.stop.Err() == nil {
-		m.log.Warn("gossip: calling the seeds that are missing", "error", err)
+		m.log.Warn("gossip: looking for seeds", "error", err)
+	}
+	m.mu.Lock()
+	m.view.tidy(time.Now())
+	calls := m.view.missing(seeds, callFailed)
+	m.mu.Unlock()
+	if len(calls) == 0 {
+		return
+	}
+	if err := m.call(ctx, calls); err != nil && m.stop.Err() == nil {
+		m.log.Info("gossip: calling seeds that are missing and members that have failed", "error", err)
 	}
 }

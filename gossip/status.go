@@ -89,7 +89,7 @@ func (m *Member) fingerprint() uint64 {
 }
 
 // Addr returns where the member called name says that it serves: its Config.Addr. ok is false if no such member is known.
-// One that has failed is known for as long as it is on the ring.
+// One that has failed is known for as long as Config.Tombstone.
 func (m *Member) Addr(name string) (addr string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -101,14 +102,49 @@ func (v *view) merge(data []byte, boot uint64, now time.Time) (left []string, se
 	return left, self, err
 }
 
+// maxFailed is how many members that have failed are remembered.
+const maxFailed = 1000
+
 // tidy forgets what is of no use any more.
-func (v *view) tidy(now time.Time, ring *hashring.Ring) {
+func (v *view) tidy(now time.Time) {
 	v.graves.expire(now)
+	var failed []string
 	for name, p := range v.peers {
-		if _, on := ring.Node(name); !on && !p.alive() && now.Sub(p.failedAt) > time.Minute {
+		switch {
+		case p.alive():
+		case now.Sub(p.failedAt) >= v.graves.keep:
+			delete(v.peers, name)
+		default:
+			failed = append(failed, name)
+		}
+	}
+	if len(failed) > maxFailed {
+		slices.SortFunc(failed, func(a, b string) int { return v.peers[a].failedAt.Compare(v.peers[b].failedAt) })
+		for _, name := range failed[:len(failed)-maxFailed] {
 			delete(v.peers, name)
 		}
 	}
+}
+
+// missing returns which of the seeds are not members alive, and some members that have failed: those that should be
+// called, in case they are there again.
+func (v *view) missing(seeds []string, some int) []string {
+	calls := make(map[string]bool)
+	for _, addr := range seeds {
+		calls[addr] = true
+	}
+	for _, p := range v.peers { // in random order
+		if p.alive() {
+			delete(calls, p.gossip)
+		}
+	}
+	for _, p := range v.peers {
+		if some > 0 && !p.alive() {
+			calls[p.gossip] = true
+			some--
+		}
+	}
+	return slices.Collect(maps.Keys(calls))
 }
 
 // nodes returns the nodes that the ring should have, by name: that order is the same on every member, should it count.
@@ -157,14 +193,4 @@ func (v *view) agreement(print uint64, since time.Time) (a Agreement) {
 		}
 	}
 	return a
-}
-
-// aliveAt reports whether a member that is alive gossips at addr.
-func (v *view) aliveAt(addr string) bool {
-	for _, p := range v.peers {
-		if p.alive() && p.gossip == addr {
-			return true
-		}
-	}
-	return false
 }
