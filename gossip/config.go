@@ -150,6 +150,6 @@ func (c Config) tuned() *memberlist.Config {
 	conf.Name, conf.Label, conf.SkipInboundLabelCheck = c.Node.Name, c.Cluster, false
 	conf.SecretKey, conf.Keyring = nil, nil
 	conf.GossipVerifyIncoming, conf.GossipVerifyOutgoing = true, true
-	conf.LogOutput, conf.Logger = nil, bridge(c.Logger)
+	conf.LogOutput = nil
 	return conf
 }

@@ -7,11 +7,17 @@ import (
 	"log/slog"
 )
 
-// bridge returns a logger for memberlist that writes to l.
-func bridge(l *slog.Logger) *log.Logger { return log.New(logWriter{l}, "", 0) }
+// bridge returns a logger for memberlist that writes to l until ctx ends. What it says after that is about connections
+// that were closed under it.
+func bridge(ctx context.Context, l *slog.Logger) *log.Logger {
+	return log.New(logWriter{ctx, l}, "", 0)
+}
 
 // logWriter takes the level off the front of a line as memberlist writes it: "[WARN] memberlist: …".
-type logWriter struct{ to *slog.Logger }
+type logWriter struct {
+	ctx context.Context
+	to  *slog.Logger
+}
 
 var levels = []struct {
 	prefix string
@@ -32,8 +38,8 @@ func (w logWriter) Write(line []byte) (int, error) {
 			break
 		}
 	}
-	if w.to.Enabled(context.Background(), level) {
-		w.to.Log(context.Background(), level, string(bytes.TrimSpace(text)))
+	if w.ctx.Err() == nil && w.to.Enabled(w.ctx, level) {
+		w.to.Log(w.ctx, level, string(bytes.TrimSpace(text)))
 	}
 	return len(line), nil
 }

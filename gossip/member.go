@@ -113,11 +113,12 @@ func Join(ctx context.Context, l *hashring.Live, cfg Config) (*Member, error) {
 	if m.feed, err = feed.New(l, &cfg.Feed); err != nil {
 		return nil, err
 	}
+	m.stop, m.end = context.WithCancel(context.Background())
 	if err := m.listen(); err != nil {
+		m.end()
 		m.feed.Close()
 		return nil, err
 	}
-	m.stop, m.end = context.WithCancel(context.Background())
 	if err := m.enter(ctx); err != nil {
 		m.Close()
 		return nil, err
@@ -130,6 +131,7 @@ func Join(ctx context.Context, l *hashring.Live, cfg Config) (*Member, error) {
 // listen starts memberlist.
 func (m *Member) listen() (err error) {
 	conf := m.cfg.tuned()
+	conf.Logger = bridge(m.stop, m.log)
 	if len(m.cfg.Keys) > 0 {
 		if m.keys, err = memberlist.NewKeyring(m.cfg.Keys, m.cfg.Keys[0]); err != nil {
 			return fmt.Errorf("gossip: %w", err)
