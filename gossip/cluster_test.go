@@ -44,6 +44,7 @@ type cluster struct {
 	addrs   int
 	patient time.Duration // how long a member may take to join
 	feed    feed.Options
+	tune    func(*memberlist.Config)
 	log     slog.Handler
 }
 
@@ -91,6 +92,7 @@ func (c *cluster) config(name string) Config {
 		Seeds:   Static("10.0.0.1:7946", "10.0.0.2:7946", "10.0.0.3:7946"),
 		Logger:  slog.New(c.log).With("member", name),
 		Feed:    c.feed,
+		Tune:    c.tune,
 	}
 }
 
