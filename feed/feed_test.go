@@ -160,7 +160,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 	f.Close()
 }
 
-// The same nodes in any order change nothing: known-faults.md has three programs that rebuild, or move keys.
+// The same nodes in any order change nothing, whereas other programs rebuild, or move keys.
 func TestFault85_EqualStateChangesNothing(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

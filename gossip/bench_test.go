@@ -55,9 +55,9 @@ func TestConvergence(t *testing.T) {
 				c.start(numbered(n)...)
 				c.agree(2*time.Minute, numbered(n)...)
 				time.Sleep(time.Minute)
-				before := c.net.bytes
+				before := c.net.sent()
 				time.Sleep(time.Minute)
-				idle = float64(c.net.bytes-before) / 60 / float64(n)
+				idle = float64(c.net.sent()-before) / 60 / float64(n)
 				took := func(what string) {
 					times[what] = append(times[what], c.agree(2*time.Minute, c.names()...))
 					time.Sleep(20 * time.Second)

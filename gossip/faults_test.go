@@ -17,14 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFault01_Boot(t *testing.T) {
+func TestBoot(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.start(numbered(n)...)
 		c.t.Logf("agreed after %v", c.agree(2*time.Second, numbered(n)...))
 	})
 }
 
-func TestFault02_Join(t *testing.T) {
+func TestJoin(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		c.start("new")
@@ -32,7 +32,7 @@ func TestFault02_Join(t *testing.T) {
 	})
 }
 
-func TestFault03_WeightChange(t *testing.T) {
+func TestWeightChange(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		m := c.members["m001"]
@@ -43,7 +43,7 @@ func TestFault03_WeightChange(t *testing.T) {
 }
 
 // A member that leaves is off the rings at once, whereas one that failed would be in grace.
-func TestFault04_Leave(t *testing.T) {
+func TestLeave(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		for _, name := range numbered(n) {
 			cfg := c.config(name)
@@ -64,7 +64,7 @@ func TestFault04_Leave(t *testing.T) {
 	})
 }
 
-func TestFault05_Crash(t *testing.T) {
+func TestCrash(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		c.crash("m003")
@@ -72,7 +72,7 @@ func TestFault05_Crash(t *testing.T) {
 	})
 }
 
-func TestFault06_CrashOfAThird(t *testing.T) {
+func TestCrashOfAThird(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		for _, name := range numbered(n)[n-n/3:] {
@@ -82,7 +82,7 @@ func TestFault06_CrashOfAThird(t *testing.T) {
 	})
 }
 
-func TestFault07_ShortPartition(t *testing.T) {
+func TestShortPartition(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		c.split(numbered(n)[:n/2]...)
@@ -93,7 +93,7 @@ func TestFault07_ShortPartition(t *testing.T) {
 }
 
 // A partition that outlasts all that memberlist remembers: only Rejoin heals it.
-func TestFault08_LongPartition(t *testing.T) {
+func TestLongPartition(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		c.split(numbered(n)[:n/2]...)
@@ -106,14 +106,15 @@ func TestFault08_LongPartition(t *testing.T) {
 		} else {
 			require.Equal(c.t, n/2, small.live.Load().Len())
 		}
-		require.Equal(c.t, n-n/2, c.members["m004"].live.Load().Len()+min(0, n-n/2-c.members["m004"].live.Load().Len()))
+		other := c.members[numbered(n)[n-1]]
+		require.Equal(c.t, n-n/2, other.live.Load().Len())
 		c.net.heal()
 		c.t.Logf("agreed after %v", c.agree(32*time.Second, c.names()...))
 	})
 }
 
 // The seeds are gone for good; the members remember each other.
-func TestFault08_LongPartitionWithoutSeeds(t *testing.T) {
+func TestLongPartitionWithoutSeeds(t *testing.T) {
 	inCluster(t, seedOf(t), func(c *cluster) {
 		c.boot(12)
 		for _, name := range []string{"m000", "m001", "m002"} {
@@ -126,7 +127,7 @@ func TestFault08_LongPartitionWithoutSeeds(t *testing.T) {
 	})
 }
 
-func TestFault09_LeaveDuringAPartition(t *testing.T) {
+func TestLeaveDuringAPartition(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		c.split(numbered(n)[:n/2]...)
@@ -172,7 +173,7 @@ func stale(c *cluster, tombstone time.Duration) (back time.Duration) {
 	return back
 }
 
-func TestFault10_StaleMemberBringsNobodyBack(t *testing.T) {
+func TestStaleMemberBringsNobodyBack(t *testing.T) {
 	inCluster(t, seedOf(t), func(c *cluster) {
 		t := c.t
 		require.Zero(t, stale(c, 0))
@@ -190,7 +191,7 @@ func TestStaleMemberBringsOthersBackOnceTombstonesAreOver(t *testing.T) {
 	})
 }
 
-func TestFault11_RestartAtTheSameAddress(t *testing.T) {
+func TestRestartAtTheSameAddress(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		old := c.crash("m003")
@@ -203,7 +204,7 @@ func TestFault11_RestartAtTheSameAddress(t *testing.T) {
 	})
 }
 
-func TestFault11_RestartAtAnotherAddress(t *testing.T) {
+func TestRestartAtAnotherAddress(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		c.crash("m003")
@@ -216,7 +217,7 @@ func TestFault11_RestartAtAnotherAddress(t *testing.T) {
 	})
 }
 
-func TestFault11_RestartAfterLeaving(t *testing.T) {
+func TestRestartAfterLeaving(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		c.leave("m003")
@@ -242,7 +243,7 @@ func TestFault81_RestartAfterAllTakeItForDead(t *testing.T) {
 	})
 }
 
-func TestFault12_OneNameTwice(t *testing.T) {
+func TestOneNameTwice(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		_, err := c.join(c.config("m003"))
@@ -255,7 +256,7 @@ func TestFault12_OneNameTwice(t *testing.T) {
 	})
 }
 
-// stays requires that a join fails, and that it changes no ring.
+// refused requires that a join fails, and that it changes no ring.
 func (c *cluster) refused(cfg Config, cause error) error {
 	_, err := c.join(cfg)
 	require.ErrorIs(c.t, err, cause)
@@ -263,7 +264,7 @@ func (c *cluster) refused(cfg Config, cause error) error {
 	return err
 }
 
-func TestFault13_OtherParameters(t *testing.T) {
+func TestOtherParameters(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		for _, opts := range []hashring.Options{
@@ -280,7 +281,7 @@ func TestFault13_OtherParameters(t *testing.T) {
 	})
 }
 
-func TestFault13_OtherLabelOrKey(t *testing.T) {
+func TestOtherLabelOrKey(t *testing.T) {
 	key := func(b byte) []byte { return []byte(strings.Repeat(string(rune(b)), 16)) }
 	inCluster(t, seedOf(t), func(c *cluster) {
 		t := c.t
@@ -302,12 +303,12 @@ func TestFault13_OtherLabelOrKey(t *testing.T) {
 	})
 }
 
-func TestFault14_Loss20(t *testing.T) {
+func TestLoss20(t *testing.T) {
 	for _, n := range []int{5, 32} {
 		t.Run(numbered(n)[n-1], func(t *testing.T) {
 			inCluster(t, seedOf(t), func(c *cluster) {
 				c.boot(n)
-				c.net.loss, c.net.duplicate = 0.2, 0.1
+				c.net.disturb(0.2, 0.1, quick)
 				c.unchanged(10 * time.Minute)
 				c.start("new")
 				c.t.Logf("join: agreed after %v", c.agree(10*time.Second, c.names()...))
@@ -318,18 +319,18 @@ func TestFault14_Loss20(t *testing.T) {
 	}
 }
 
-func TestFault14_Loss50(t *testing.T) {
+func TestLoss50(t *testing.T) {
 	for _, n := range []int{5, 32} {
 		t.Run(numbered(n)[n-1], func(t *testing.T) {
 			inCluster(t, seedOf(t), func(c *cluster) {
 				c.boot(n)
-				c.net.loss, c.net.duplicate = 0.5, 0.1
+				c.net.disturb(0.5, 0.1, quick)
 				time.Sleep(time.Minute)
 				c.start("new")
 				c.leave("m003")
 				c.crash("m004")
 				time.Sleep(time.Minute)
-				c.net.loss = 0
+				c.net.disturb(0, 0, quick)
 				c.t.Logf("agreed after %v", c.agree(time.Minute, c.names()...))
 			})
 		})
@@ -337,7 +338,7 @@ func TestFault14_Loss50(t *testing.T) {
 }
 
 // One member cannot send to another, though the other way works: those between tell that it is alive.
-func TestFault15_OneWayCutBetweenTwo(t *testing.T) {
+func TestOneWayCutBetweenTwo(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		a, b := c.members["m003"].host.addr, c.members["m004"].host.addr
@@ -347,7 +348,7 @@ func TestFault15_OneWayCutBetweenTwo(t *testing.T) {
 }
 
 // One member hears all, and nobody hears it. The others go on without; it knows nothing of that.
-func TestFault15_OneWayCutFromAll(t *testing.T) {
+func TestOneWayCutFromAll(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		a := c.members["m003"]
@@ -360,7 +361,7 @@ func TestFault15_OneWayCutFromAll(t *testing.T) {
 	})
 }
 
-func TestFault16_OnChangeThatBlocksForEver(t *testing.T) {
+func TestOnChangeThatBlocksForEver(t *testing.T) {
 	inCluster(t, seedOf(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
@@ -383,36 +384,32 @@ func TestFault16_OnChangeThatBlocksForEver(t *testing.T) {
 	})
 }
 
-func TestFault17_Flapping(t *testing.T) {
+func TestFlapping(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		if n > 32 {
 			c.t.Skip("nothing new")
 		}
 		c.boot(n)
 		watcher := c.members["m001"]
-		before := len(watcher.rings)
-		for i := range 75 { // 5 minutes
+		before := watcher.changes.Load()
+		for i := range 40 { // some 6 minutes
 			old := c.crash("m003")
 			time.Sleep(2 * time.Second)
-			cfg := old.cfg
 			if i%2 == 0 { // long enough to be noticed
 				time.Sleep(9 * time.Second)
 			}
-			_, err := c.join(cfg)
+			_, err := c.join(old.cfg)
 			require.NoError(c.t, err)
 			time.Sleep(2 * time.Second)
-			if i == 40 {
-				break
-			}
 		}
 		synctest.Wait()
-		c.t.Logf("%d changes", len(watcher.rings)-before)
-		require.LessOrEqual(c.t, len(watcher.rings)-before, 8+2)
+		c.t.Logf("%d changes", watcher.changes.Load()-before)
+		require.LessOrEqual(c.t, watcher.changes.Load()-before, int64(8))
 		c.agree(6*time.Minute, c.names()...)
 	})
 }
 
-func TestFault18_Isolation(t *testing.T) {
+func TestIsolation(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		lonely := c.members["m003"]
@@ -451,7 +448,7 @@ func (e errorsIn) WithAttrs(a []slog.Attr) slog.Handler {
 	return errorsIn{e.Handler.WithAttrs(a), e.count}
 }
 
-func TestFault21_KeyRotation(t *testing.T) {
+func TestKeyRotation(t *testing.T) {
 	old, next := []byte("0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
 	inCluster(t, seedOf(t), func(c *cluster) {
 		t := c.t
@@ -487,7 +484,7 @@ func TestFault21_KeyRotation(t *testing.T) {
 	})
 }
 
-func TestFault23_EndingTwice(t *testing.T) {
+func TestEndingTwice(t *testing.T) {
 	inCluster(t, seedOf(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
@@ -529,7 +526,7 @@ func TestFault23_EndingTwice(t *testing.T) {
 }
 
 // The context ends while the member joins.
-func TestFault23_CloseDuringJoin(t *testing.T) {
+func TestCloseDuringJoin(t *testing.T) {
 	inCluster(t, seedOf(t), func(c *cluster) {
 		t := c.t
 		cfg := c.config("m000")

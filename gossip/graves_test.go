@@ -45,7 +45,7 @@ func (g *graves) take(t *testing.T, from *graves) *graves {
 
 // Every pair and triple of states of a world of two names, two lives and three ages, that is 256 states: what is known
 // after merging does not depend on the order, on repetition, or on who tells whom.
-func TestFault20_LawsOfMerging(t *testing.T) {
+func TestLawsOfMerging(t *testing.T) {
 	keys := []instance{{"a", 1}, {"a", 2}, {"b", 1}, {"b", 2}}
 	world := make([]map[instance]time.Duration, 0, 256)
 	for code := range 256 {
@@ -113,7 +113,7 @@ func TestGravesAreForgottenEverywhere(t *testing.T) {
 	require.Empty(t, b.since)
 }
 
-func TestFault25_MemoryOfAHundredThousandLeaves(t *testing.T) {
+func TestMemoryOfAHundredThousandLeaves(t *testing.T) {
 	g := newGraves(24*time.Hour, maxGraves)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -139,7 +139,7 @@ func TestFault25_MemoryOfAHundredThousandLeaves(t *testing.T) {
 	require.LessOrEqual(t, len(small.since), 100, "nor can others make them more")
 }
 
-// known-faults.md, case 84: entries with a time of nothing or in the future, or without a name.
+// Entries with a time of nothing or in the future, or without a name, were ghosts that could not be removed elsewhere.
 func TestFault84_GravesWithStrangeAges(t *testing.T) {
 	one := func(name string, age uint64) []byte {
 		b := append([]byte{gravesVersion, 1}, appendText(nil, name)...)

@@ -39,7 +39,7 @@ func (c *cluster) stranger(name string, s stranger) func() {
 	}
 }
 
-func TestFault19_StrangersWithGarbage(t *testing.T) {
+func TestStrangersWithGarbage(t *testing.T) {
 	seed := seedOf(t)
 	random := rand.New(rand.NewPCG(seed, 3))
 	noise := func(n int) []byte {
@@ -76,7 +76,7 @@ func TestFault19_StrangersWithGarbage(t *testing.T) {
 }
 
 // Packets and connections of noise, to every member. Nothing falls over, and no ring changes.
-func TestFault19_Noise(t *testing.T) {
+func TestNoise(t *testing.T) {
 	seed := seedOf(t)
 	random := rand.New(rand.NewPCG(seed, 4))
 	inCluster(t, seed, func(c *cluster) {

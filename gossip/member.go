@@ -32,6 +32,7 @@ type Member struct {
 	done  chan struct{}
 	loops sync.WaitGroup
 
+	rotating sync.Mutex
 	telling  turn // of announcements
 	quitting turn // memberlist panics if it is to leave when it has been shut down
 
@@ -220,8 +221,8 @@ func (m *Member) Rotate(keys [][]byte) error {
 	case err != nil:
 		return fmt.Errorf("gossip: %w: %w", hashring.ErrOptions, err)
 	}
-	m.telling.take()
-	defer m.telling.giveUp()
+	m.rotating.Lock()
+	defer m.rotating.Unlock()
 	for _, key := range keys {
 		if err := m.keys.AddKey(key); err != nil {
 			return fmt.Errorf("gossip: %w", err)

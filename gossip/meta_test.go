@@ -36,7 +36,7 @@ func TestMetadataBytes(t *testing.T) {
 	require.Equal(t, "\x01\x01\x01\x02\x03\x04\x05\x06\x07\x08\x3f\xf0\x00\x00\x00\x00\x00\x00\x11\x12\x13\x14\x15\x16\x17\x18\x01z\x00\x02ab", string(b))
 }
 
-func TestFault24_MetadataTooBig(t *testing.T) {
+func TestMetadataTooBig(t *testing.T) {
 	m := metadata{weight: 1, zone: strings.Repeat("z", 60), label: strings.Repeat("l", 60), addr: strings.Repeat("a", 51)}
 	b, err := m.encode()
 	require.NoError(t, err)

@@ -22,7 +22,6 @@ type network struct {
 	loss      float64 // of packets, and of attempts to connect
 	duplicate float64 // of packets
 	delay     [2]time.Duration
-	packets   int
 	bytes     int
 }
 
@@ -31,7 +30,7 @@ func newNetwork(seed uint64) *network {
 		random: rand.New(rand.NewPCG(seed, 1)),
 		hosts:  make(map[netip.AddrPort]*host),
 		dead:   make(map[[2]netip.AddrPort]bool),
-		delay:  [2]time.Duration{100 * time.Microsecond, 2 * time.Millisecond},
+		delay:  [2]time.Duration{100 * time.Microsecond, quick},
 	}
 }
 
@@ -88,6 +87,22 @@ func (n *network) set(dead func(from, to netip.AddrPort) bool) {
 	}
 }
 
+// disturb decides which part of the packets is lost, which comes twice, and how long they take at most.
+func (n *network) disturb(loss, duplicate float64, delay time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.loss, n.duplicate, n.delay[1] = loss, duplicate, max(delay, n.delay[0])
+}
+
+// sent returns how many bytes were sent in packets.
+func (n *network) sent() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.bytes
+}
+
+const quick = 2 * time.Millisecond
+
 func (n *network) heal() { n.set(func(_, _ netip.AddrPort) bool { return false }) }
 
 // reach returns the host at addr, and after which delay, if what from sends gets there. Again says that it does so twice.
@@ -118,7 +133,6 @@ func (h *host) WriteToAddress(b []byte, a memberlist.Address) (time.Time, error)
 	now := time.Now()
 	to, delay, again := h.net.reach(h, a.Addr)
 	h.net.mu.Lock()
-	h.net.packets++
 	h.net.bytes += len(b)
 	h.net.mu.Unlock()
 	if to == nil {

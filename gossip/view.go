@@ -43,12 +43,18 @@ func (v *view) admit(name string, meta []byte) error {
 		return nil
 	case m.params != v.params:
 		return fmt.Errorf("%w: %q has %016x, this member %016x", ErrParams, name, m.params, v.params)
-	case v.graves.has(instance{name, m.boot}) && !m.leaving:
+	case v.graves.has(instance{name, m.boot}) && !(m.leaving && v.onlyLife(name, m.boot)):
 		return fmt.Errorf("%q, boot id %016x, has left", name, m.boot)
 	case v.opts.Placement == nil && m.weight*float64(v.opts.VirtualNodes) > float64(v.opts.MaxTokens):
 		return fmt.Errorf("%w: weight %v makes more tokens than may be on a ring", errMeta, m.weight)
 	}
 	return nil
+}
+
+// onlyLife reports whether no other instance of the member called name is known.
+func (v *view) onlyLife(name string, boot uint64) bool {
+	p := v.peers[name]
+	return p == nil || p.boot == boot
 }
 
 // put notes a member that was admitted. It reports whether that is leaving.
