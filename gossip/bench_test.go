@@ -85,7 +85,7 @@ func TestConvergence(t *testing.T) {
 				slices.Sort(d)
 				t.Logf("%2d members, %-18s %-6s median %5.2f s, worst of %d %5.2f s", n, tuning.name, what, d[len(d)/2].Seconds(), len(d), d[len(d)-1].Seconds())
 			}
-			t.Logf("%2d members, %-18s idle %.0f B/s a member in packets; in churn two members name different owners of %.1f %% of the keys",
+			t.Logf("%2d members, %-18s idle %.0f B/s a member; in churn two members name different owners of %.1f %% of the keys",
 				n, tuning.name, idle, 100*disagree)
 		}
 	}

@@ -25,7 +25,7 @@
 // # What it promises
 //
 // Rings agree eventually: when nothing changes, and messages get through, all members have the same ring, usually within
-// half a second after a join or a leave, and some 6 to 8 seconds after a crash, which first has to be noticed. Meanwhile
+// half a second after a join or a leave, and some 6 to 10 seconds after a crash, which first has to be noticed. Meanwhile
 // two members may name different owners of a key. Who must not mistake one for the other sends [hashring.Ring.Fingerprint]
 // with each request.
 //

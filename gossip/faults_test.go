@@ -678,6 +678,18 @@ func TestAllBeginAtOnce(t *testing.T) {
 	})
 }
 
+func TestIdleTraffic(t *testing.T) {
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
+		time.Sleep(30 * time.Second)
+		before := c.net.sent()
+		time.Sleep(time.Minute)
+		rate := float64(c.net.sent()-before) / 60 / float64(n)
+		c.t.Logf("%.0f bytes a second from each member", rate)
+		require.Less(c.t, rate, map[int]float64{5: 500, 32: 2000, 100: 2000}[n])
+	})
+}
+
 func TestAddr(t *testing.T) {
 	inCluster(t, seedOf(t), func(c *cluster) {
 		t := c.t

@@ -94,7 +94,25 @@ func (n *network) disturb(loss, duplicate float64, delay time.Duration) {
 	n.loss, n.duplicate, n.delay[1] = loss, duplicate, max(delay, n.delay[0])
 }
 
-// sent returns how many bytes were sent in packets.
+// stream counts what is sent.
+type stream struct {
+	net.Conn
+	net *network
+}
+
+func (s stream) Write(b []byte) (int, error) {
+	s.net.mu.Lock()
+	s.net.bytes += len(b)
+	s.net.mu.Unlock()
+	return s.Conn.Write(b)
+}
+
+func (n *network) pipe() (mine, theirs net.Conn) {
+	a, b := net.Pipe()
+	return stream{a, n}, stream{b, n}
+}
+
+// sent returns how many bytes were sent.
 func (n *network) sent() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -181,7 +199,7 @@ func (h *host) DialAddressTimeout(a memberlist.Address, timeout time.Duration) (
 		return fail(errors.New("timeout"))
 	}
 	time.Sleep(2 * delay)
-	mine, theirs := net.Pipe()
+	mine, theirs := h.net.pipe()
 	select {
 	case to.streams <- theirs:
 	case <-to.closed:
