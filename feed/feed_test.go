@@ -418,6 +418,42 @@ func TestNodesThatAreHeldDownAreNoLoss(t *testing.T) {
 	})
 }
 
+func TestNodesThatAreHeldDownHaveNoGrace(t *testing.T) {
+	inWorld(t, "a b c d", feed.Options{FailGrace: time.Second, HoldDown: time.Minute}, func(w *world) {
+		w.Fail("b")
+		w.after(time.Second, "a c d")
+		w.update("a b c d")
+		w.after(10*time.Second, "a c d")
+		w.Fail("b")
+		w.after(settled, "a c d")
+	})
+}
+
+// While nodes are in grace, those that are lost meanwhile are taken together with them.
+func TestLossesInGraceAreTakenTogether(t *testing.T) {
+	inWorld(t, "a b c d e", feed.Options{FailGrace: 5 * time.Minute}, func(w *world) {
+		for _, name := range []string{"a", "b", "c"} {
+			w.Fail(name)
+			w.after(2*time.Minute, "a b c d e")
+		}
+		require.Equal(t, feed.Degraded, w.Status().State)
+		w.after(time.Hour, "a b c d e")
+	})
+}
+
+func TestNewsThatComesToNothingIsNoChange(t *testing.T) {
+	inWorld(t, "a b c d", feed.Options{}, func(w *world) {
+		w.update("a b c d e")
+		w.after(time.Minute, "a b c d e")
+		changed := w.Status().Changed
+		w.Fail("b")
+		w.update("a b c d e")
+		w.after(time.Minute, "a b c d e")
+		require.Equal(t, changed, w.Status().Changed)
+		require.Len(t, w.seen(), 1)
+	})
+}
+
 // A ring that was there before is not given up because a source begins with little.
 func TestARingFromBeforeIsProtected(t *testing.T) {
 	inWorld(t, "a b c d", feed.Options{}, func(w *world) {
@@ -518,6 +554,24 @@ func TestOnChangeThatNeverReturns(t *testing.T) {
 		require.Zero(t, time.Since(start))
 		close(block) // else the goroutine would outlive the test, which fails then
 	})
+}
+
+func TestOnChangeIsNotCalledAfterClose(t *testing.T) {
+	for range 20 { // since a select that could go either way picks one
+		calls := 0
+		var release chan struct{}
+		inWorld(t, "a", feed.Options{OnChange: func(hashring.Change) { calls++; <-release }}, func(w *world) {
+			release = make(chan struct{})
+			w.update("a b")
+			w.after(settled, "a b")
+			w.update("a b c")
+			w.after(settled, "a b c")
+			w.Close()
+			close(release)
+			synctest.Wait()
+			require.Equal(t, 1, calls)
+		})
+	}
 }
 
 func TestOnChangeMayCloseTheFeed(t *testing.T) {

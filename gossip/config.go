@@ -128,7 +128,7 @@ func checkKeys(keys [][]byte) error {
 }
 
 // tuned returns a configuration for memberlist. In that of a LAN, news goes to a few peers, and who is missed learns of it
-// by an exchange of all state every 30 s; so now and then members disagree for a minute. Here news goes to twice as many,
+// by an exchange of all state every 30 s; so now and then members disagree for half a minute. Here news is sent twice as often,
 // in half the time, and exchanges are every 5 s. That costs a member 0.3 kB/s among 5, and 1.5 kB/s among 32 or 100.
 // docs/membership.md has what it gains.
 func (c Config) tuned() *memberlist.Config {

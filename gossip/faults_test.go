@@ -220,10 +220,15 @@ func TestRestartAtAnotherAddress(t *testing.T) {
 func TestRestartAfterLeaving(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
-		c.leave("m003")
-		c.agree(time.Second, c.names()...)
-		c.start("m003")
-		c.t.Logf("agreed after %v", c.agree(time.Second, c.names()...))
+		for range 10 {
+			cfg := c.leave("m003").cfg
+			c.start("m003") // elsewhere, and at once: word of its leaving is on its way still
+			c.agree(time.Second, c.names()...)
+			c.leave("m003")
+			_, err := c.join(cfg) // at the old address
+			require.NoError(c.t, err)
+			c.agree(time.Second, c.names()...)
+		}
 	})
 }
 

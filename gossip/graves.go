@@ -43,6 +43,16 @@ func (g *graves) has(i instance) bool {
 	return ok
 }
 
+// sawLeave reports whether an instance of the member called name has left since a time.
+func (g *graves) sawLeave(name string, since time.Time) bool {
+	for i, at := range g.since {
+		if i.name == name && at.After(since) {
+			return true
+		}
+	}
+	return false
+}
+
 // bury notes that i left at a time. It reports whether it was not known that i had left.
 func (g *graves) bury(i instance, at, now time.Time) (news bool) {
 	if now.Sub(at) >= g.keep {

@@ -113,6 +113,18 @@ func TestGravesAreForgottenEverywhere(t *testing.T) {
 	require.Empty(t, b.since)
 }
 
+func TestAgesOfGraves(t *testing.T) {
+	i := instance{"x", 1}
+	g := newGraves(time.Hour, 10)
+	g.bury(i, day, day)
+	h := newGraves(time.Hour, 10)
+	_, err := h.merge(g.append(nil, day.Add(1500*time.Microsecond)), day.Add(1500*time.Microsecond))
+	require.NoError(t, err)
+	require.Equal(t, day.Add(-500*time.Microsecond), h.since[i], "older by the rounding, never younger")
+	require.Equal(t, []byte{gravesVersion, 0}, g.append(nil, day.Add(time.Hour)), "what is too old is not told")
+	require.False(t, h.bury(i, day.Add(-time.Hour), day), "nor noted")
+}
+
 func TestMemoryOfAHundredThousandLeaves(t *testing.T) {
 	g := newGraves(24*time.Hour, maxGraves)
 	var before, after runtime.MemStats

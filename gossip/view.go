@@ -79,12 +79,15 @@ func (v *view) put(name string, meta []byte, gossip string, now time.Time) (left
 }
 
 // gone notes that a member is not alive any more. It reports whether it has left, and not failed.
+//
+// A member whose last life has left a moment ago has not failed either: it is word of that, on its way still, which
+// memberlist takes for news of the next life until that has objected.
 func (v *view) gone(name string, now time.Time) (left bool) {
 	p := v.peers[name]
 	if p == nil {
 		return false
 	}
-	if p.leaving {
+	if p.leaving || v.graves.sawLeave(name, now.Add(-wordOfMouth)) {
 		delete(v.peers, name)
 		return true
 	}
@@ -101,12 +104,17 @@ func (v *view) merge(data []byte, boot uint64, now time.Time) (left []string, se
 			self = true
 		}
 		if p := v.peers[i.name]; p != nil && p.known && p.boot == i.boot {
-			delete(v.peers, i.name)
+			if p.leaving = true; !p.alive() {
+				delete(v.peers, i.name) // else it is told when it goes, see gone
+			}
 			left = append(left, i.name)
 		}
 	}
 	return left, self, err
 }
+
+// wordOfMouth is for how long news is on its way at most.
+const wordOfMouth = 30 * time.Second
 
 // maxFailed is how many members that have failed are remembered.
 const maxFailed = 1000

@@ -101,6 +101,12 @@ func TestViewOfOneMember(t *testing.T) {
 	require.False(t, put("a", metadata{boot: 2}, day), "its next life")
 	require.Equal(t, "a b self", names(v.nodes(self)))
 
+	require.True(t, v.gone("a", day.Add(wordOfMouth-1)), "word of its last life")
+	require.False(t, put("a", metadata{boot: 2}, day), "to which it has objected")
+	require.Equal(t, "a b self", names(v.nodes(self)))
+	require.False(t, v.gone("a", day.Add(wordOfMouth)), "but later, it has failed")
+	require.False(t, put("a", metadata{boot: 2}, day))
+
 	self.observer = true
 	require.Equal(t, "a b", names(v.nodes(self)))
 	self = metadata{weight: 1, leaving: true}
@@ -122,6 +128,10 @@ func TestViewMergesWhoLeft(t *testing.T) {
 	require.ElementsMatch(t, []string{"a", "c"}, left)
 	require.False(t, self)
 	require.Equal(t, "b self", names(v.nodes(metadata{})))
+	require.Contains(t, v.peers, "a", "it has not gone yet")
+	require.True(t, v.gone("a", day))
+	require.NotContains(t, v.peers, "a")
+	require.NotContains(t, v.peers, "c", "it was gone already")
 
 	other.bury(instance{"self", 9}, day, day)
 	left, self, err = v.merge(other.append(nil, day), 9, day)
@@ -182,6 +192,13 @@ func TestAgreementCountsOnlyWhatWasSaidSince(t *testing.T) {
 		v.peers[name].print, v.peers[name].heard = p.print, p.heard
 	}
 	require.Equal(t, Agreement{Agree: 2, Disagree: 2, Unheard: 2}, v.agreement(7, day))
+	v.put("n0", encoded(t, metadata{boot: 1, weight: 2}), "", day)
+	require.Equal(t, Agreement{Agree: 2, Disagree: 2, Unheard: 2}, v.agreement(7, day), "it is the same instance")
+	v.put("n0", encoded(t, metadata{boot: 2}), "", day)
+	require.Equal(t, Agreement{Agree: 1, Disagree: 2, Unheard: 3}, v.agreement(7, day), "its next life has said nothing yet")
+	v.gone("n4", day)
+	v.put("n3", encoded(t, metadata{boot: 1, leaving: true}), "", day)
+	require.Equal(t, Agreement{Disagree: 1, Unheard: 3}, v.agreement(7, day))
 }
 
 // Whatever is heard, in whatever order, nobody who has left is on the ring, and what is on it was admitted.
