@@ -261,6 +261,19 @@ func TestOneNameTwice(t *testing.T) {
 	})
 }
 
+// The name is still that of a member that crashed, and the context ends before it is given up.
+func TestNameThatIsNotFreeYet(t *testing.T) {
+	inCluster(t, seedOf(t), func(c *cluster) {
+		c.boot(5)
+		c.crash("m003")
+		c.patient = 3 * time.Second
+		_, err := c.join(c.config("m003"))
+		require.ErrorIs(c.t, err, ErrConflict)
+		require.ErrorIs(c.t, err, context.DeadlineExceeded)
+		require.ErrorContains(c.t, err, "does not answer")
+	})
+}
+
 // refused requires that a join fails, and that it changes no ring.
 func (c *cluster) refused(cfg Config, cause error) error {
 	_, err := c.join(cfg)
@@ -480,6 +493,12 @@ func TestKeyRotation(t *testing.T) {
 		require.Zero(t, failures.Load(), "messages that could not be read")
 
 		m := c.members["x"]
+		mine := [][]byte{[]byte("0000000000000000")}
+		require.NoError(t, m.Rotate([][]byte{next, mine[0]}))
+		mine[0][0] = 1
+		require.Equal(t, [][]byte{next, []byte("0000000000000000")}, m.keys.GetKeys(), "they are copied")
+		require.NoError(t, m.Rotate([][]byte{next}))
+		require.Equal(t, [][]byte{next}, m.keys.GetKeys())
 		for _, keys := range [][][]byte{nil, {[]byte("short")}} {
 			require.ErrorIs(t, m.Rotate(keys), hashring.ErrOptions)
 		}

@@ -69,7 +69,7 @@ func (m *Member) look(peers []*memberlist.Node) error {
 // enter calls the seeds until one has taken this member in, or it is clear that it is the first.
 func (m *Member) enter(ctx context.Context) error {
 	start := time.Now()
-	var last error // why no seed could be reached
+	cause, last := ErrNoSeed, error(nil) // why this member is not in yet
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		addrs, self, err := m.seeds(ctx)
 		if err == nil && len(addrs) > 0 {
@@ -78,7 +78,7 @@ func (m *Member) enter(ctx context.Context) error {
 			done()
 		}
 		if err != nil {
-			last = err
+			cause, last = ErrNoSeed, err
 		}
 		m.mu.Lock()
 		e := m.entrance
@@ -97,12 +97,12 @@ func (m *Member) enter(ctx context.Context) error {
 		case e.rival != nil && m.answers(ctx, e.rival):
 			m.call(ctx, []string{e.rival.Address()}) // so that it knows of the conflict too
 			return fmt.Errorf("gossip: %w: %q is at %s", ErrConflict, e.rival.Name, e.rival.Address())
-		case e.rival != nil:
-			last = fmt.Errorf("%q is at %s, which does not answer, but the others take it for alive", e.rival.Name, e.rival.Address())
+		case e.rival != nil: // it may have crashed, so that the name will be free
+			cause, last = ErrConflict, fmt.Errorf("%q is at %s, which does not answer, but the others take it for alive", e.rival.Name, e.rival.Address())
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("gossip: %w: %w", ErrNoSeed, errors.Join(ctx.Err(), last))
+			return fmt.Errorf("gossip: %w: %w", cause, errors.Join(ctx.Err(), last))
 		case <-time.After(pause):
 		}
 	}

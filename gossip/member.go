@@ -1,13 +1,14 @@
 package gossip
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,7 +49,7 @@ type Member struct {
 	clash    time.Time // when another member was last seen under this one's name
 }
 
-// turn is a lock for what takes long: others wait in a select, for something else too, and in a test's fake time.
+// turn is a lock for what takes long. Unlike at a Mutex, time goes on in a test's fake time while somebody waits for it.
 type turn chan struct{}
 
 func newTurn() turn    { return make(turn, 1) }
@@ -68,7 +69,7 @@ type sum struct {
 //
 // Errors are [ErrParams], [ErrConflict], [ErrNoSeed] once ctx has ended, [ErrMetaTooBig], [hashring.ErrOptions] for a
 // Config that makes no sense, those of [hashring.New] for its Node, and those of listening. The rings of the others are
-// then as if nothing had been.
+// then as if nothing had been, unless ctx ended while one of them was taking this member in: that will take it for failed.
 func Join(ctx context.Context, l *hashring.Live, cfg Config) (*Member, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -134,7 +135,8 @@ func (m *Member) listen() (err error) {
 	conf := m.cfg.tuned()
 	conf.Logger = bridge(m.stop, m.log)
 	if len(m.cfg.Keys) > 0 {
-		if m.keys, err = memberlist.NewKeyring(m.cfg.Keys, m.cfg.Keys[0]); err != nil {
+		keys := cloneKeys(m.cfg.Keys)
+		if m.keys, err = memberlist.NewKeyring(keys, keys[0]); err != nil {
 			return fmt.Errorf("gossip: %w", err)
 		}
 		conf.Keyring = m.keys
@@ -162,9 +164,7 @@ func (m *Member) sync() {
 	if !m.entered {
 		return
 	}
-	if err := m.feed.Update(m.view.nodes(m.self)); err != nil && !errors.Is(err, feed.ErrClosed) {
-		m.log.Error("gossip: the members cannot be a ring", "error", err)
-	}
+	m.feed.Update(m.view.nodes(m.self)) // no name is twice, so the only error is that it is closed
 }
 
 // announce tells the others what this member is now, and waits until that is on its way, or until ctx ends.
@@ -221,6 +221,7 @@ func (m *Member) Rotate(keys [][]byte) error {
 	case err != nil:
 		return fmt.Errorf("gossip: %w: %w", hashring.ErrOptions, err)
 	}
+	keys = cloneKeys(keys)
 	m.rotating.Lock()
 	defer m.rotating.Unlock()
 	for _, key := range keys {
@@ -237,21 +238,20 @@ func (m *Member) Rotate(keys [][]byte) error {
 	}
 	for {
 		all := m.keys.GetKeys()
-		if last := all[len(all)-1]; !containsKey(keys, last) {
-			if err := m.keys.RemoveKey(last); err != nil {
-				return fmt.Errorf("gossip: %w", err)
-			}
-			continue
+		last := all[len(all)-1]
+		if slices.ContainsFunc(keys, func(key []byte) bool { return bytes.Equal(key, last) }) {
+			return nil
 		}
-		return nil
+		if err := m.keys.RemoveKey(last); err != nil {
+			return fmt.Errorf("gossip: %w", err)
+		}
 	}
 }
 
-func containsKey(keys [][]byte, key []byte) bool {
-	for _, k := range keys {
-		if string(k) == string(key) {
-			return true
-		}
+func cloneKeys(keys [][]byte) [][]byte {
+	out := make([][]byte, len(keys))
+	for i, key := range keys {
+		out[i] = bytes.Clone(key)
 	}
-	return false
+	return out
 }
