@@ -53,7 +53,7 @@ type Config struct {
 	// off. 0 stands for 24 h.
 	Tombstone time.Duration
 
-	// LeaveTimeout bounds each wait for a message to be on its way. 0 stands for 5 s.
+	// LeaveTimeout is how long Leave waits, in the end, for its last message to be on its way. 0 stands for 5 s.
 	LeaveTimeout time.Duration
 
 	// Feed is what stands between the news and the ring.

@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"net/netip"
@@ -39,7 +40,7 @@ func (d delegate) NotifyJoin(n *memberlist.Node) {
 	d.m.mu.Lock()
 	defer d.m.mu.Unlock()
 	if n.Name == d.m.view.self {
-		d.m.gossip = addrPort(n)
+		d.m.gossip, d.m.told = addrPort(n), bytes.Clone(n.Meta)
 		return
 	}
 	if left := d.m.view.put(n.Name, n.Meta, n.Address(), time.Now()); left {
@@ -113,7 +114,7 @@ func (d delegate) MergeRemoteState(data []byte, _ bool) {
 		// Somebody says that this very instance has left. It has not: it goes on as another.
 		d.m.self.boot = newBoot()
 		d.m.log.Warn("gossip: this member is said to have left, and objects")
-		go d.m.announce(context.Background()) // if that fails, the others will hear at the next exchange
+		go d.m.announce(context.Background())
 	}
 }
 

@@ -42,6 +42,27 @@ func TestWeightChange(t *testing.T) {
 	})
 }
 
+// Each update has a number, and memberlist drops one that another overtakes, be that an objection. It is told again.
+func TestNewsThatIsDroppedIsToldAgain(t *testing.T) {
+	inCluster(t, seedOf(t), func(c *cluster) {
+		c.boot(5)
+		m := c.members["m001"]
+		m.mu.Lock()
+		m.self.weight = 3
+		m.mu.Unlock()
+		require.False(c.t, m.isTold())
+		start := time.Now()
+		for range 100 {
+			go m.list.UpdateNode(time.Millisecond)
+		}
+		require.NoError(c.t, m.SetWeight(c.t.Context(), 2))
+		require.Less(c.t, time.Since(start), 5*time.Second)
+		require.True(c.t, m.isTold())
+		m.cfg.Node.Weight = 2
+		c.agree(2*time.Second, c.names()...)
+	})
+}
+
 // A member that leaves is off the rings at once, whereas one that failed would be in grace.
 func TestLeave(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {

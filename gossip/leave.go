@@ -3,7 +3,6 @@ package gossip
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/clockwise-go/hashring"
@@ -18,8 +17,8 @@ import (
 //  3. It leaves, for good: until Config.Tombstone is over, no hearsay brings this instance back. A new Member of the same
 //     name is welcome at once.
 //
-// An error of drain, or of telling the others in time, is returned, but does not keep the member from leaving. Leave
-// while or after the member leaves waits until it has, or ctx has ended. After Close it is [ErrClosed].
+// If ctx ends before the others have been told, or drain returns an error, that is returned, but does not keep the member
+// from leaving. Leave while or after the member leaves waits until it has, or ctx has ended. After Close it is [ErrClosed].
 func (m *Member) Leave(ctx context.Context, drain func(context.Context, []hashring.Move) error) error {
 	m.mu.Lock()
 	if m.self.leaving {
@@ -55,8 +54,8 @@ func (m *Member) Leave(ctx context.Context, drain func(context.Context, []hashri
 		m.quitting.giveUp()
 		return errors.Join(append(errs, ErrClosed)...)
 	}
-	if err := m.list.Leave(m.cfg.LeaveTimeout); err != nil {
-		errs = append(errs, fmt.Errorf("gossip: %w", err))
+	if err := m.list.Leave(m.cfg.LeaveTimeout); err != nil { // it has been told, if not as often as is usual
+		m.log.Info("gossip: leaving", "error", err)
 	}
 	m.quitting.giveUp()
 	select { // Those who have not heard yet probe it, and would take it for failed.

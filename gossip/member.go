@@ -43,6 +43,7 @@ type Member struct {
 	view     view
 	self     metadata
 	gossip   netip.AddrPort // where the others reach this member
+	told     []byte         // the metadata that they are told
 	entered  bool           // a seed has taken it in
 	closed   bool           // Close has been called
 	entrance entrance
@@ -168,24 +169,42 @@ func (m *Member) sync() {
 }
 
 // announce tells the others what this member is now, and waits until that is on its way, or until ctx ends.
+//
+// memberlist has a member's news wait for its turn, so that in a cluster where much is going on it takes long until it has
+// been sent as often as is usual: after tellTime it has been sent often enough. And it drops the news if, in the same
+// moment, it has to object to being suspected: then it is to be told again.
 func (m *Member) announce(ctx context.Context) error {
-	told := make(chan error, 1)
+	told := make(chan struct{})
 	go func() {
 		m.telling.take()
 		defer m.telling.giveUp()
-		told <- m.list.UpdateNode(m.cfg.LeaveTimeout)
+		for m.stop.Err() == nil {
+			err := m.list.UpdateNode(tellTime)
+			if m.isTold() {
+				close(told)
+				return
+			}
+			m.log.Info("gossip: telling the others once more", "error", err)
+		}
 	}()
 	select {
-	case err := <-told:
-		if err != nil {
-			return fmt.Errorf("gossip: %w", err)
-		}
+	case <-told:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("gossip: the others may not know yet: %w", ctx.Err())
 	case <-m.stop.Done():
 		return ErrClosed
 	}
+}
+
+const tellTime = time.Second
+
+// isTold reports whether memberlist tells of this member what it is now.
+func (m *Member) isTold() bool {
+	now := delegate{m}.NodeMeta(maxMeta)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return bytes.Equal(m.told, now)
 }
 
 // SetWeight changes the weight of this member's node, on all rings, and returns when the news is on its way or ctx has
