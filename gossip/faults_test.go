@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -42,24 +43,43 @@ func TestWeightChange(t *testing.T) {
 	})
 }
 
-// Each update has a number, and memberlist drops one that another overtakes, be that an objection. It is told again.
-func TestNewsThatIsDroppedIsToldAgain(t *testing.T) {
+// A member that is suspected all the time objects all the time, and memberlist drops an update that an objection overtakes.
+// It is told again.
+func TestNewsOfAMemberThatIsSuspected(t *testing.T) {
 	inCluster(t, seedOf(t), func(c *cluster) {
 		c.boot(5)
 		m := c.members["m001"]
 		m.mu.Lock()
-		m.self.weight = 3
+		m.self.weight = 9
 		m.mu.Unlock()
 		require.False(c.t, m.isTold())
-		start := time.Now()
-		for range 100 {
-			go m.list.UpdateNode(time.Millisecond)
+		h := c.net.plug(c.config("rumour").Bind)
+		stop := make(chan struct{})
+		go func() {
+			for i := uint32(1); ; i++ {
+				suspect := []byte("\xf4\x04test\x03\x83\xabIncarnation\xce") // a label, a message of type 3, a map of 3
+				suspect = binary.BigEndian.AppendUint32(suspect, 10*i)
+				suspect = append(suspect, "\xa4Node\xa4m001\xa4From\xa4m002"...)
+				h.WriteTo(suspect, m.host.addr.String())
+				select {
+				case <-stop:
+					return
+				case <-time.After(500 * time.Microsecond):
+				}
+			}
+		}()
+		for i := range 20 {
+			weight := float64(2 + i)
+			start := time.Now()
+			require.NoError(c.t, m.SetWeight(c.t.Context(), weight))
+			require.Less(c.t, time.Since(start), 5*time.Second)
+			require.True(c.t, m.isTold())
+			m.cfg.Node.Weight = weight
+			c.agree(2*time.Second, c.names()...)
 		}
-		require.NoError(c.t, m.SetWeight(c.t.Context(), 2))
-		require.Less(c.t, time.Since(start), 5*time.Second)
-		require.True(c.t, m.isTold())
-		m.cfg.Node.Weight = 2
-		c.agree(2*time.Second, c.names()...)
+		close(stop)
+		require.Positive(c.t, m.Status().Health, "it was suspected, and noticed")
+		c.net.unplug(h)
 	})
 }
 
