@@ -1,0 +1,201 @@
+package gossip
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/feed"
+	"github.com/hashicorp/memberlist"
+	"github.com/stretchr/testify/require"
+)
+
+// tunings are memberlist's own configurations, beside that of this package.
+var tunings = []struct {
+	name string
+	tune func(*memberlist.Config)
+}{
+	{"DefaultLocalConfig", as(memberlist.DefaultLocalConfig)},
+	{"DefaultLANConfig", as(memberlist.DefaultLANConfig)},
+	{"this package", nil},
+}
+
+// as sets what makes memberlist fast or slow to what a configuration of its own has.
+func as(config func() *memberlist.Config) func(*memberlist.Config) {
+	return func(conf *memberlist.Config) {
+		d := config()
+		conf.TCPTimeout, conf.IndirectChecks, conf.RetransmitMult, conf.SuspicionMult = d.TCPTimeout, d.IndirectChecks, d.RetransmitMult, d.SuspicionMult
+		conf.PushPullInterval, conf.ProbeTimeout, conf.ProbeInterval = d.PushPullInterval, d.ProbeTimeout, d.ProbeInterval
+		conf.GossipInterval, conf.GossipToTheDeadTime = d.GossipInterval, d.GossipToTheDeadTime
+		conf.DeadNodeReclaimTime, conf.EnableCompression = d.DeadNodeReclaimTime, d.EnableCompression
+	}
+}
+
+// TestConvergence measures, in fake time, how long it takes until all rings are the same after a change, and what a member
+// sends meanwhile. It prints the tables of docs/membership.md, and takes minutes: GOSSIP_CONVERGENCE=1.
+func TestConvergence(t *testing.T) {
+	if os.Getenv("GOSSIP_CONVERGENCE") == "" {
+		t.Skip("set GOSSIP_CONVERGENCE to measure")
+	}
+	const rounds = 30
+	seed := seedOf(t)
+	for _, n := range []int{5, 32} {
+		for _, tuning := range tunings {
+			times := make(map[string][]time.Duration)
+			idle, disagree := 0.0, 0.0
+			inCluster(t, seed, func(c *cluster) {
+				c.feed = feed.Options{HoldDown: -1}
+				c.tune = tuning.tune
+				c.start(numbered(n)...)
+				c.agree(2*time.Minute, numbered(n)...)
+				time.Sleep(time.Minute)
+				before := c.net.sent()
+				time.Sleep(time.Minute)
+				idle = float64(c.net.sent()-before) / 60 / float64(n)
+				took := func(what string) {
+					times[what] = append(times[what], c.agree(2*time.Minute, c.names()...))
+					time.Sleep(20 * time.Second)
+				}
+				for i := range rounds {
+					name := fmt.Sprint("new", i)
+					c.start(name)
+					took("join")
+					m := c.members[name]
+					m.cfg.Node.Weight = 2
+					go m.SetWeight(c.t.Context(), 2)
+					took("weight")
+					delete(c.members, name)
+					go m.Leave(c.t.Context(), nil)
+					took("leave")
+					c.start("crash" + name)
+					took("join")
+					c.crash("crash" + name)
+					took("crash")
+				}
+				disagree = c.churn(2 * time.Minute)
+			})
+			for _, what := range []string{"join", "weight", "leave", "crash"} {
+				d := times[what]
+				slices.Sort(d)
+				t.Logf("%2d members, %-18s %-6s median %5.2f s, worst of %d %5.2f s", n, tuning.name, what, d[len(d)/2].Seconds(), len(d), d[len(d)-1].Seconds())
+			}
+			t.Logf("%2d members, %-18s idle %.0f B/s a member; in churn two members name different owners of %.1f %% of the keys",
+				n, tuning.name, idle, 100*disagree)
+		}
+	}
+}
+
+// churn lets a member join, stay half a second, and leave or crash, over and over, and returns for which part of the keys
+// two members, any two, name different owners, on average.
+func (c *cluster) churn(d time.Duration) float64 {
+	keys := make([]string, 200)
+	for i := range keys {
+		keys[i] = fmt.Sprint("key-", i)
+	}
+	steady := c.names()
+	var differ, total int
+	end := time.Now().Add(d)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; time.Now().Before(end); i++ {
+			name := fmt.Sprint("churn", i)
+			n, err := c.join(c.config(name))
+			if err != nil {
+				continue
+			}
+			time.Sleep(500 * time.Millisecond)
+			if i%2 == 0 {
+				n.Leave(c.t.Context(), nil)
+			} else {
+				c.net.unplug(n.host)
+				n.Close()
+			}
+			c.net.unplug(n.host)
+		}
+	}()
+	for time.Now().Before(end) {
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		for i, name := range steady {
+			a, b := c.members[name].live.Load(), c.members[steady[(i+1)%len(steady)]].live.Load()
+			for _, key := range keys {
+				x, _ := a.Owner(key)
+				y, _ := b.Owner(key)
+				total++
+				if x != y {
+					differ++
+				}
+			}
+		}
+	}
+	<-done
+	return float64(differ) / float64(total)
+}
+
+// Lookups while members come and go, and while they do not: percentiles of batches of 64.
+func BenchmarkOwnerInChurn(b *testing.B) {
+	for _, churn := range []bool{false, true} {
+		name := "idle"
+		if churn {
+			name = "churn"
+		}
+		b.Run(name, func(b *testing.B) {
+			live := hashring.NewLive(nil)
+			nodes := hashring.Nodes(strings.Fields("a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6")...)
+			f, err := feed.New(live, &feed.Options{Settle: -1})
+			require.NoError(b, err)
+			defer f.Close()
+			require.NoError(b, f.Update(nodes))
+			for live.Load().Len() < len(nodes) {
+				time.Sleep(time.Millisecond)
+			}
+			stop := make(chan struct{})
+			var wg sync.WaitGroup
+			changes := 0
+			if churn {
+				wg.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						case <-time.After(10 * time.Millisecond):
+							changes++
+							f.Leave("a")
+							f.Update(nodes[changes%2:])
+						}
+					}
+				})
+			}
+			keys := make([]string, 1024)
+			for i := range keys {
+				keys[i] = fmt.Sprint("user:", i)
+			}
+			var batches []time.Duration
+			for i := 0; b.Loop(); i++ {
+				start := time.Now()
+				for j := range 64 {
+					live.Owner(keys[(i*64+j)%len(keys)])
+				}
+				batches = append(batches, time.Since(start))
+			}
+			close(stop)
+			wg.Wait()
+			slices.Sort(batches)
+			for _, p := range []struct {
+				name string
+				at   float64
+			}{{"p50", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}} {
+				b.ReportMetric(float64(batches[int(p.at*float64(len(batches)-1))])/64, "ns/"+p.name)
+			}
+			b.ReportMetric(float64(changes), "changes")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
