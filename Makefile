@@ -1,10 +1,10 @@
-# What CI runs, by hand: `make check race cross oldest bench newcomer`.
+# What CI runs, by hand: `make check race cross oldest bench vectors newcomer check-peers check-gossip interop fuzz`.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GO         ?= go
 FUZZCOUNT  ?= 20000x
 
-.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers fuzz interop vectors newcomer pictures
+.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers check-gossip fuzz interop vectors newcomer pictures
 
 check: lint test
 
@@ -41,6 +41,11 @@ oldest:
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
 
+# The module of its own for rings that agree by gossip.
+check-gossip:
+	cd gossip && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./...
+	cd gossip && $(GO) test -race -short -shuffle=on . && GOARCH=386 CGO_ENABLED=0 $(GO) test -short .
+
 # Beside other libraries: half an hour or more, on a machine that does nothing else. Prints the table of BENCHMARKS.md.
 bench-peers:
 	cd bench && $(GO) test -run '^$$' -bench . -benchtime 200ms -count 10 -timeout 3h | tee /dev/stderr | $(GO) run ./table
@@ -54,6 +59,7 @@ fuzz:
 	for target in FuzzChanges FuzzNew FuzzDecode FuzzDecodeJSON; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
 	$(GO) test -run '^$$' -fuzz '^FuzzRules$$' -fuzztime $(FUZZCOUNT) ./compat
 	for target in FuzzRespond FuzzReply FuzzSet; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) -fuzzminimizetime 10x ./antientropy || exit 1; done
+	cd gossip && for target in FuzzMetadata FuzzGraves FuzzAlive; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
 
 # The programs that compat agrees with, started on loopback and asked. One that is missing is skipped, or with
 # HASHRING_INTEROP=require a failure. Debian has them: see .ci/run.

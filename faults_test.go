@@ -33,7 +33,7 @@ import (
 //	25                        which label ketama hashes: in compat/faults_test.go
 //	30, 42, 46, 65 in part    the same, as far as they are about ketama; the native part is here
 //	76, 79                    bounded loads: in balance/bounded_test.go
-//	80, 81, 83-85             membership by gossip: with the package for it; 85 holds here too, see 72
+//	80, 81, 83-85             membership by gossip: in the module gossip; 85 holds here too, see 72
 //	16, 53, 54 in part        other processes and architectures: stored vectors here, which CI runs on each of them
 //	22 in part                a node without a name of its own cannot be written down: Node.Name is the identity
 
