@@ -51,7 +51,7 @@ func (r *Ring) fill(s *Ring, err error) error {
 // but for MaxTokens, the nodes with everything they are, the tokens with their owners, and the positions of three fixed
 // keys. That of New(nil, opts) is the fingerprint of the options alone, which nodes can compare before they join.
 //
-// It is an XXH64, which is no protection from those who forge one. It costs O(T), about 1 ns a token. A program that
+// It is an XXH64, which is no protection from those who forge one. It costs O(T), about 3 ns a token. A program that
 // needs it often keeps it beside the ring.
 func (r *Ring) Fingerprint() uint64 { return r.fingerprint(r.appendBody(nil)) }
 
