@@ -18,12 +18,12 @@ func Example_virtualNodes() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("%4d virtual nodes: the busiest has %.3f of the mean\n", n, ring.Ownership(hashring.Policy{}).Owned.Peak)
+		fmt.Printf("%d virtual nodes: the busiest has %.3f of the mean\n", n, ring.Ownership(hashring.Policy{}).Owned.Peak)
 	}
 	// Output:
 	// 40 virtual nodes: the busiest has 1.278 of the mean
-	//  160 virtual nodes: the busiest has 1.140 of the mean
-	//  653 virtual nodes: the busiest has 1.074 of the mean
+	// 160 virtual nodes: the busiest has 1.140 of the mean
+	// 653 virtual nodes: the busiest has 1.074 of the mean
 }
 
 func Example_partitions() {

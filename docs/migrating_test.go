@@ -42,19 +42,16 @@ func Example_fromStathat() {
 }
 
 func Example_fromSerialx() {
-	live := hashring.NewLive(nil)
-	_, err := live.Update(func(*hashring.Ring) (*hashring.Ring, error) {
-		return hashring.New([]hashring.Node{
-			{Name: "a", Weight: 40}, {Name: "b", Weight: 80}, // points, as in NewWithWeights
-		}, &hashring.Options{Placement: compat.Serialx()})
-	})
+	ring, err := hashring.New([]hashring.Node{
+		{Name: "a", Weight: 40}, {Name: "b", Weight: 80}, // NewWithWeights: a node's weight is its number of points
+	}, &hashring.Options{Placement: compat.Serialx()})
 	if err != nil {
 		panic(err)
 	}
-	if _, err := live.Add(hashring.Node{Name: "c", Weight: 40}); err != nil { // AddWeightedNode
+	if ring, err = ring.With(hashring.Node{Name: "c", Weight: 40}); err != nil { // AddWeightedNode
 		panic(err)
 	}
-	node, ok := live.Owner("user:1") // GetNode
+	node, ok := ring.Owner("user:1") // GetNode
 	fmt.Println(node, ok)
 	// Output:
 	// c true

@@ -212,19 +212,19 @@ func Example_metrics() {
 		for m := range moves {
 			moved = moved.Add(m.Share())
 		}
-		ideal := make(map[string]float64) // what has to move is half of the changes of all ideals
+		ideal := make(map[string]float64) // what should move is half of what the nodes' ideal shares change by
 		for _, n := range before.Nodes {
 			ideal[n.Name] -= n.Ideal
 		}
 		for _, n := range after.Nodes {
 			ideal[n.Name] += n.Ideal
 		}
-		least := 0.0
+		expected := 0.0
 		for _, change := range ideal {
-			least += math.Abs(change) / 2
+			expected += math.Abs(change) / 2
 		}
-		fmt.Printf("%016x: peak/mean %.2f, deviation %.1f %% (random tokens: %.1f %%), moved %.1f %% (least: %.1f %%)\n",
-			c.New.Fingerprint(), after.Owned.Peak, 100*after.Owned.Deviation, 100*after.Theory, 100*moved.Fraction(), 100*least)
+		fmt.Printf("%016x: peak/mean %.2f, deviation %.1f %% (random tokens: %.1f %%), moved %.1f %% (expected: %.1f %%)\n",
+			c.New.Fingerprint(), after.Owned.Peak, 100*after.Owned.Deviation, 100*after.Theory, 100*moved.Fraction(), 100*expected)
 	}
 	live := hashring.NewLive(nil)
 	if _, err := live.Add(hashring.Nodes("a", "b", "c", "d")...); err != nil {
@@ -240,6 +240,6 @@ func Example_metrics() {
 	}
 	report(change)
 	// Output:
-	// 03a301c9e839d5b7: peak/mean 1.11, deviation 7.7 % (random tokens: 7.1 %), moved 22.2 % (least: 20.0 %)
-	// 9957d6085f864e7b: peak/mean 1.06, deviation 7.3 % (random tokens: 6.4 %), moved 39.1 % (least: 40.0 %)
+	// 03a301c9e839d5b7: peak/mean 1.11, deviation 7.7 % (random tokens: 7.1 %), moved 22.2 % (expected: 20.0 %)
+	// 9957d6085f864e7b: peak/mean 1.06, deviation 7.3 % (random tokens: 6.4 %), moved 39.1 % (expected: 40.0 %)
 }
