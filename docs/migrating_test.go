@@ -165,13 +165,13 @@ func Example_movingOff() {
 		fmt.Println(m.Key, "from", m.From, "to", m.To)
 	}
 	both := hashring.Transition{Old: theirs, New: native} // while keys are copied
-	fmt.Println("read", both.AppendRead(nil, "user:1"), "write", both.AppendWrite(nil, "user:1"))
+	fmt.Println("read", both.AppendRead(nil, "user:2"), "write", both.AppendWrite(nil, "user:2"))
 	// Output:
 	// user:2 from c to a
 	// user:3 from a to b
 	// user:4 from a to c
 	// user:5 from c to a
-	// read [c] write [c]
+	// read [c] write [c a]
 }
 
 func Example_oneCircle() {
