@@ -57,25 +57,6 @@ func ExampleZoneShare() {
 	// spread true: 1 nodes of zone b hold 1.00 copies
 }
 
-// What two processes disagree about.
-func ExampleNodeDiff() {
-	ours, err := hashring.New([]hashring.Node{{Name: "a"}, {Name: "b"}, {Name: "c", Zone: "eu"}}, nil)
-	if err != nil {
-		panic(err)
-	}
-	theirs, err := hashring.New([]hashring.Node{{Name: "a"}, {Name: "b", Weight: 2}, {Name: "c", Zone: "us"}, {Name: "d"}}, nil)
-	if err != nil {
-		panic(err)
-	}
-	for d := range hashring.DiffNodes(ours, theirs) {
-		fmt.Println(d)
-	}
-	// Output:
-	// "b": weight 1 and 2, other tokens
-	// "c": zone "eu" and "us"
-	// "d": in the new ring only
-}
-
 // The same number of replicas, and then one more, and then in distinct zones: each is a Policy, and a change of it is a
 // change like any other.
 func ExamplePolicy() {
