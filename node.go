@@ -60,6 +60,7 @@ type NodeError struct {
 	Err   error  // wraps one of the causes above
 }
 
+// Error names the node, by its index unless it was in the ring before, and says what is wrong with it.
 func (e *NodeError) Error() string {
 	name := e.Name
 	if len(name) > 64 {

@@ -2,9 +2,6 @@ package hashring_test
 
 import (
 	"go/ast"
-	"go/doc"
-	"go/format"
-	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
@@ -49,51 +46,6 @@ func body(fset *token.FileSet, src []byte, fn *ast.FuncDecl) string {
 	text := string(src[fset.Position(fn.Body.Lbrace).Offset+1 : fset.Position(fn.Body.Rbrace).Offset])
 	text, _, _ = strings.Cut(text, "// Output:")
 	return strings.TrimSpace(strings.ReplaceAll("\n"+text, "\n\t", "\n"))
-}
-
-// Every Go block of README.md, be it a program or statements, is an Example to the letter. So a test compiles it and
-// runs it; and what the block behind it says it prints is what the Example prints.
-func TestReadmeBlocksAreExamples(t *testing.T) {
-	fset := token.NewFileSet()
-	src, err := os.ReadFile("example_test.go")
-	require.NoError(t, err)
-	file, err := parser.ParseFile(fset, "example_test.go", src, parser.ParseComments)
-	require.NoError(t, err)
-	printed := make(map[string]string) // by name of the function
-	for _, e := range doc.Examples(file) {
-		printed["Example"+e.Name] = e.Output
-	}
-	example := make(map[string]string) // name by body
-	for _, decl := range file.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "Example") {
-			example[body(fset, src, fn)] = fn.Name.Name
-		}
-	}
-	require.NotEmpty(t, example)
-
-	all, programs := blocks(t, "README.md"), 0
-	for i, b := range all {
-		if b.language != "go" {
-			continue
-		}
-		programs++
-		formatted, err := format.Source([]byte(b.text))
-		require.NoError(t, err, "README.md:%d", b.line)
-		require.Equal(t, string(formatted), b.text, "README.md:%d is not formatted", b.line)
-		text := strings.TrimSpace(b.text)
-		if strings.HasPrefix(text, "package ") {
-			f, err := parser.ParseFile(fset, "README.md", b.text, parser.ParseComments)
-			require.NoError(t, err, "README.md:%d", b.line)
-			main, ok := f.Decls[len(f.Decls)-1].(*ast.FuncDecl)
-			require.True(t, ok)
-			text = body(fset, []byte(b.text), main)
-		}
-		name, ok := example[text]
-		require.True(t, ok, "README.md:%d is no Example", b.line)
-		require.Less(t, i+1, len(all))
-		require.Equal(t, printed[name], all[i+1].text, "what %s at README.md:%d prints", name, b.line)
-	}
-	require.Positive(t, programs)
 }
 
 // The table in README.md is what the command prints, which a test of the command holds to this file.

@@ -34,6 +34,7 @@ type BindError[T any] struct {
 	Err    *NodeError // which node, by index in the ring, and what open returned
 }
 
+// Error is that of e.Err.
 func (e *BindError[T]) Error() string { return e.Err.Error() }
 
 // Unwrap returns e.Err.
