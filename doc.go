@@ -31,8 +31,8 @@
 //   - [NewHash] makes a hash of any function, [Placement] gives tokens by any rule. [Node.Tokens] are those that you choose,
 //     with [Ring.SplitLargest] to choose them.
 //   - [Table] holds a value for each node, as a connection, in one snapshot with the ring.
-//   - Package balance bounds the load of nodes; package compat places keys where other programs do; package antientropy
-//     finds what differs between two replicas.
+//   - Package feed keeps a Live in step with whatever knows the nodes: DNS, a file, gossip. Package balance bounds the load
+//     of nodes, compat places keys where other programs do, and antientropy finds what differs between two replicas.
 //   - [Ring.Ownership] is how much of the circle each node and zone has, exactly, and how even that is; [Ring.Ranges] is
 //     which ranges. [VirtualNodesFor] is how many virtual nodes keep the peak where you want it.
 //   - [Diff] is what moves from whom to whom between two rings, [DiffReplicas] what is to be copied, and from where.

@@ -19,14 +19,15 @@ const magic = "hashring\x01"
 // AppendBinary appends the encoding of r to b and returns it. It is canonical: equal rings, in the sense of [Ring.Equal],
 // have the same bytes on every architecture and in every release, and others have others. [Decode] reads it. The error is
 // always nil. It costs what [Ring.Fingerprint] does; the size is that of the nodes, not of the tokens.
-func (r *Ring) AppendBinary(b []byte) ([]byte, error) {
+func (r Ring) AppendBinary(b []byte) ([]byte, error) {
 	body := r.appendBody(nil)
 	b = append(append(b, magic...), body...)
 	return binary.BigEndian.AppendUint64(b, r.fingerprint(body)), nil
 }
 
-// MarshalBinary returns what [Ring.AppendBinary] appends.
-func (r *Ring) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
+// MarshalBinary returns what [Ring.AppendBinary] appends. Like the other methods that encode it is one of a Ring too, not
+// only of a pointer to one, so that a struct which has a Ring in it does not lose it.
+func (r Ring) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
 // UnmarshalBinary sets r, which must be a zero Ring that no other goroutine uses, to what [Decode] makes of data without
 // options. Into any other Ring it refuses to write, as that would change a ring under its readers.

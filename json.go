@@ -48,7 +48,7 @@ func (d *decimal) UnmarshalText(text []byte) error {
 
 // MarshalJSON returns r as a JSON object: what [Ring.AppendBinary] holds, for readers that have no use for bytes. It is
 // canonical likewise, and [DecodeJSON] reads it.
-func (r *Ring) MarshalJSON() ([]byte, error) {
+func (r Ring) MarshalJSON() ([]byte, error) {
 	opts := r.Options()
 	out := jsonRing{jsonFormat, hashName(r.hash), placementName(opts.Placement), opts.VirtualNodes,
 		make([]jsonNode, len(r.nodes)), decimal(r.Fingerprint())}
