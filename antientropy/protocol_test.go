@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -97,7 +98,9 @@ func TestCostOfAMillion(t *testing.T) {
 	require.NoError(t, err)
 	here, there := filled(million), filled(million)
 	require.LessOrEqual(t, antientropy.Bytes(here), 26*million)
-	require.Contains(t, string(doc), fmt.Sprintf("| memory | %.1f bytes an item;", float64(antientropy.Bytes(here))/million))
+	if strconv.IntSize == 64 { // where pointers are smaller, so is the tree
+		require.Contains(t, string(doc), fmt.Sprintf("| memory | %.1f bytes an item;", float64(antientropy.Bytes(here))/million))
+	}
 	for _, sc := range scenarios {
 		sc.alter(there)
 		var d antientropy.Difference
