@@ -277,6 +277,7 @@ func TestOptionsRefused(t *testing.T) {
 	refused(Named("envoy,min=5,max=4"))("5 to 4")
 	refused(Named("libmemcached,hash=nope"))("nope")
 	refused(Named("twemproxy,hash_tag=abc,hash=md5"))("two characters")
+	refused(Named("twemproxy,hash_tag=\xe5,"))("not UTF-8")
 }
 
 // A server that a program would refuse is an error that names it, and the ring stays as it was.

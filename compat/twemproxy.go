@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clockwise-go/hashring"
 )
@@ -11,7 +12,7 @@ import (
 // Twemproxy is the rule of twemproxy (nutcracker) with "distribution: ketama" (src/hashkit/nc_ketama.c, src/nc_conf.c and
 // src/nc_server.c, at 0.5.0). hash and hashTag are those of the pool: hash is crc16, crc32, crc32a, fnv1_32, fnv1_64,
 // fnv1a_32, fnv1a_64, hsieh, jenkins, md5, murmur, one_at_a_time, or empty for the default, fnv1a_64; hashTag is two
-// characters, or empty. Only with md5 are keys where other clients of ketama have them.
+// characters of one byte each, or empty. Only with md5 are keys where other clients of ketama have them.
 //
 // A node's name is the server's address, host:port or the path of a unix socket, or the name that follows the address.
 // The label is a name as it is; an address without the port if that is 11211; the path of a unix socket with ":" behind
@@ -37,6 +38,8 @@ func Twemproxy(hash, hashTag string) (*Rule, error) {
 	name := "twemproxy,hash=" + hash
 	keys = orZero(keys)
 	switch {
+	case !utf8.ValidString(hashTag): // it is part of the rule's name
+		return nil, badOption("twemproxy's hash_tag %q is not UTF-8", hashTag)
 	case len(hashTag) == 2:
 		name += ",hash_tag=" + hashTag
 		keys = tagged(keys, hashTag)
