@@ -3,6 +3,7 @@ package hashring
 import (
 	"iter"
 	"math"
+	"slices"
 )
 
 // SharedRanges yields the ranges of which the nodes called a and b are both replicas under p, clockwise: what the two
@@ -47,10 +48,5 @@ func (r *Ring) shared(p Policy, a, b uint32) []setChange {
 
 // holds reports whether node is a replica of the arc that s is at.
 func (s *sweep) holds(node uint32) bool {
-	for _, m := range s.held {
-		if m.node == node {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.held, func(m met) bool { return m.node == node })
 }

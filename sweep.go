@@ -37,11 +37,10 @@ func newSweep(r *Ring, p Policy) *sweep {
 	if n == 0 {
 		return s
 	}
-	s.ends = []int{n}
-	first := r.AppendReplicasAt(nil, 0, n)
-	if p.Spread {
-		s.group, s.ends = r.zones.of, nil
-		first = r.AppendSpreadAt(nil, 0, n)
+	if !p.Spread {
+		s.ends = []int{n}
+	} else {
+		s.group = r.zones.of
 		for k, end := 0, 0; end < n; k++ {
 			end = min(n, end+r.zones.wide[k])
 			s.ends = append(s.ends, end)
@@ -51,7 +50,7 @@ func newSweep(r *Ring, p Policy) *sweep {
 	for i, o := range slices.Backward(r.owners[:s.at]) {
 		place[o] = s.at + i
 	}
-	for _, node := range first {
+	for _, node := range p.AppendAt(nil, r, 0) {
 		s.held = append(s.held, met{uint32(node), s.groupOf(uint32(node)), place[node]})
 	}
 	return s
