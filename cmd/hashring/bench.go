@@ -123,14 +123,7 @@ func bench(args []string, std streams, m Machine, now func() time.Time) int {
 	rep := BenchReport{Machine: m, Hash: f.placing.hash, VirtualNodes: f.placing.vnodes,
 		Nodes: ring.Len(), Tokens: ring.NumTokens(), Keys: len(keys)}
 	rep.measure(f, ring, keys, now, newProgress(std.err, 0))
-	write := rep.writeText
-	if f.json {
-		write = func(w io.Writer) error { return writeJSON(w, rep) }
-	}
-	if err := write(std.out); err != nil {
-		p.failure(err)
-	}
-	return p.report(std.err)
+	return writeReport(&rep, f.json, std, &p)
 }
 
 const (

@@ -114,18 +114,10 @@ func runCheck(args []string, std streams) int {
 	if p.status != exitOK {
 		return p.report(std.err)
 	}
-	write := rep.writeText
-	if f.json {
-		write = rep.writeJSON
+	if status := writeReport(rep, f.json, std, &p); status != exitOK || rep.Agree == rep.Keys {
+		return status
 	}
-	if err := write(std.out); err != nil {
-		p.failure(err)
-		return p.report(std.err)
-	}
-	if rep.Agree < rep.Keys {
-		return exitDiffers
-	}
-	return exitOK
+	return exitDiffers
 }
 
 // check asks the ring for each key. A node that the ring does not have is a problem: of a name that is written in another
@@ -152,13 +144,6 @@ func (f *checkFlags) check(ring *hashring.Ring, answers iter.Seq2[string, string
 		}
 	}
 	return rep
-}
-
-func (rep CheckReport) writeJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(rep)
 }
 
 func (rep CheckReport) writeText(w io.Writer) error {

@@ -123,14 +123,7 @@ func runDiff(args []string, std streams) int {
 	if p.status != exitOK {
 		return p.report(std.err) // the keys were cut short
 	}
-	write := rep.writeText
-	if f.json {
-		write = rep.writeJSON
-	}
-	if err := write(std.out); err != nil {
-		p.failure(err)
-	}
-	return p.report(std.err)
+	return writeReport(rep, f.json, std, &p)
 }
 
 // open returns both rings, and the keys as keySource.open does, or no keys. All are good only if p has no problems.

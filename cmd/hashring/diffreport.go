@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// writeJSON writes rep as JSON, for machines.
-func (rep *DiffReport) writeJSON(w io.Writer) error { return writeJSON(w, rep) }
-
 // writeText writes rep as tables, for people.
 func (rep *DiffReport) writeText(w io.Writer) error {
 	var b strings.Builder

@@ -119,14 +119,7 @@ func runPlan(args []string, std streams) int {
 	if p.status != exitOK {
 		return p.report(std.err)
 	}
-	write := rep.writeText
-	if f.json {
-		write = func(w io.Writer) error { return writeJSON(w, rep) }
-	}
-	if err := write(std.out); err != nil {
-		p.failure(err)
-	}
-	return p.report(std.err)
+	return writeReport(rep, f.json, std, &p)
 }
 
 // plan returns the report on the ring that the flags describe. It is good only if p has no problems.

@@ -27,9 +27,6 @@ func (rep *Report) round() {
 	}
 }
 
-// writeJSON writes rep as JSON, for machines.
-func (rep *Report) writeJSON(w io.Writer) error { return writeJSON(w, rep) }
-
 // writeText writes rep as tables, for people.
 func (rep *Report) writeText(w io.Writer) error {
 	var b strings.Builder

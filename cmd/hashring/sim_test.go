@@ -229,7 +229,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			}
 			rep := simulate(r, changes, generated(keys))
 			var b bytes.Buffer
-			require.NoError(t, rep.writeJSON(&b))
+			require.NoError(t, writeJSON(&b, &rep))
 			var back Report
 			dec := json.NewDecoder(&b)
 			dec.DisallowUnknownFields()

@@ -25,14 +25,7 @@ func runSim(args []string, std streams) int {
 	if done(); p.status != exitOK {
 		return p.report(std.err) // the keys were cut short
 	}
-	write := rep.writeText
-	if f.json {
-		write = rep.writeJSON
-	}
-	if err := write(std.out); err != nil {
-		p.failure(err)
-	}
-	return p.report(std.err)
+	return writeReport(&rep, f.json, std, &p)
 }
 
 // build returns the ring that the flags describe, and its changes. They are good only if p has no problems.

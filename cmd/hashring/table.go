@@ -18,12 +18,26 @@ func round(xs ...*float64) {
 	}
 }
 
-// writeJSON writes a report as JSON, for machines.
-func writeJSON(w io.Writer, report any) error {
+// report is what a command found.
+type report interface{ writeText(w io.Writer) error }
+
+// writeReport writes rep as JSON, for machines, or as text, for people. It returns the exit status.
+func writeReport(rep report, asJSON bool, std streams, p *problems) int {
+	write := rep.writeText
+	if asJSON {
+		write = func(w io.Writer) error { return writeJSON(w, rep) }
+	}
+	if err := write(std.out); err != nil {
+		p.failure(err)
+	}
+	return p.report(std.err)
+}
+
+func writeJSON(w io.Writer, rep report) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(report)
+	return enc.Encode(rep)
 }
 
 // percent formats a part of 1.
