@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -125,7 +126,7 @@ func TestDiffOfASmallWorld(t *testing.T) {
 	if testing.Short() {
 		circles = 1
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	var at []uint64
 	for p := range uint64(256) {
 		at = append(at, p<<56, p<<56+1) // an 8-bit hash gives the first; nothing may depend on that
@@ -173,7 +174,7 @@ func TestDiffOfAnyRings(t *testing.T) {
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			rng := seeded(t)
+			rng := seed.Random(t)
 			ring := func() *hashring.Ring {
 				var nodes []hashring.Node
 				for _, i := range rng.Perm(8)[:rng.IntN(9)] {
@@ -198,7 +199,7 @@ func TestDiffOfAnyRings(t *testing.T) {
 
 // Large rings and every kind of change, at 10,000 positions each.
 func TestDiffOfLargeRings(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	samples, n, rounds := 10_000, 200, 2
 	if testing.Short() {
 		samples, n, rounds = 500, 50, 1
@@ -293,7 +294,7 @@ func must[T any](v T, err error) T {
 
 // The flows of a leave are what the leaver had, and go to its heirs; the largest come first.
 func TestSummary(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	var nodes []hashring.Node
 	for i := range 20 {
 		nodes = append(nodes, hashring.Node{Name: fmt.Sprint("n", i), Weight: 0.1 + rng.Float64()})

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,7 +35,7 @@ func anyRing(t testing.TB, w world, rng *rand.Rand) (*hashring.Ring, *hashring.O
 
 // Both encodings restore an equal ring, encode that to the same bytes, and differ where rings do.
 func TestEncodingsRoundTrip(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for _, w := range worlds() {
 		for range 20 {
 			r, opts := anyRing(t, w, rng)
@@ -128,7 +129,7 @@ func (p faultNamed) Name() string { return p.name }
 
 // Every truncation and every bit that is flipped of 100 encodings gives an error of a known kind, or the same ring.
 func TestDamagedEncodings(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	rings := 100
 	if testing.Short() {
 		rings = 10

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/spaolacci/murmur3"
 	"github.com/stretchr/testify/require"
 )
@@ -104,7 +105,7 @@ func TestMurmur3OnEveryByteOrder(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("the other library's values are wrong on this machine")
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for n := range 600 {
 		key := make([]byte, n)
 		for i := range key {

@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -279,18 +277,6 @@ func (w world) order(nodes []hashring.Node) []hashring.Node {
 	return nodes
 }
 
-// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
 // After every one of a random sequence of changes the ring answers as the model does, and is the ring that New makes.
 func TestModel(t *testing.T) {
 	steps := 500
@@ -300,7 +286,7 @@ func TestModel(t *testing.T) {
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			rng := seeded(t)
+			rng := seed.Random(t)
 			var nodes []hashring.Node
 			live := hashring.NewLive(mustNew(t, nil, &w.opts))
 			for step := range steps {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,7 +24,7 @@ func heldTokens(r *hashring.Ring, name string) (tokens []uint64) {
 
 // DiffNodes lists what differs between any two rings, node by node.
 func TestDiffNodesModel(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			for range 30 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,7 +23,7 @@ func TestOwnership(t *testing.T) {
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			rng := seeded(t)
+			rng := seed.Random(t)
 			for range rounds {
 				var nodes []hashring.Node
 				for i := range rng.IntN(9) {
@@ -141,7 +142,7 @@ func requireOwnership(t *testing.T, r *hashring.Ring, p hashring.Policy) {
 
 // What a node owns is what moves to it from an empty ring, and its Ranges.
 func TestOwnershipIsDiffFromNothing(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for _, w := range worlds() {
 		var nodes []hashring.Node
 		for i := range 7 {

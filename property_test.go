@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -52,7 +53,7 @@ func TestMovementIsMinimal(t *testing.T) {
 	if testing.Short() {
 		changes = 100
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	opts := &hashring.Options{VirtualNodes: 20}
 	r := mustNew(t, hashring.Nodes("n0", "n1", "n2"), opts)
 	kinds := make(map[string]int)
@@ -145,7 +146,7 @@ func TestReplicaSetsMoveOneAtATime(t *testing.T) {
 	if testing.Short() {
 		changes = 60
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	zones := []string{"", "x", "y", "z", "w"}
 	node := func(i int) hashring.Node {
 		return hashring.Node{Name: fmt.Sprint("n", i), Weight: rng.Float64() * 2, Zone: zones[rng.IntN(len(zones))]}
@@ -186,7 +187,7 @@ func TestReplicaSetsMoveOneAtATime(t *testing.T) {
 
 // The definition of Spread in the design's own terms: as many zones as there can be, each as often as can be.
 func TestSpreadFillsZonesEvenly(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range 200 {
 		var nodes []hashring.Node
 		size := make(map[string]int)
@@ -222,7 +223,7 @@ func TestWalksOfLargeRings(t *testing.T) {
 	nodes[n-1].Tokens = []uint64{1, 2, 4} // met again and again
 	nodes[n-2].Tokens = []uint64{3, 5, 6}
 	r := mustNew(t, nodes, &hashring.Options{VirtualNodes: 2})
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for try := range 20 {
 		pos := rng.Uint64()
 		if try == 0 {

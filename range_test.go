@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -60,7 +61,7 @@ func exact(s hashring.Share) *big.Int {
 }
 
 func TestShare(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	pick := func() hashring.Share {
 		return hashring.Share{Circles: rng.Uint64N(3), Positions: []uint64{0, 1, math.MaxUint64, 1 << 63, rng.Uint64()}[rng.IntN(5)]}
 	}
@@ -110,7 +111,7 @@ func requireClockwise(t *testing.T, ranges []hashring.Range, same func(i, j int)
 
 // Every position is in a range of its owner, and in none of another node; the ranges are as long as can be.
 func TestRanges(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for _, w := range worlds() {
 		for range 20 {
 			var nodes []hashring.Node
@@ -153,7 +154,7 @@ func TestRanges(t *testing.T) {
 
 // A token in the middle of the largest range leaves its owner half of it, and takes nothing from anybody else.
 func TestSplitLargest(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	widest := func(r *hashring.Ring, name string) (most uint64, found bool) { // minus 1, as the circle has 2^64
 		tokens := []uint64{}
 		for token := range r.Tokens() {

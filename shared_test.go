@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -52,7 +53,7 @@ func replicasAt(r *hashring.Ring, p hashring.Policy, pos uint64) []int {
 
 // SharedRanges does what its definition says, on rings of every world, for all pairs of nodes and all policies.
 func TestSharedRangesModel(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			for range 6 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,7 +69,7 @@ func requireTable(t *testing.T, r *hashring.Ring, table *hashring.Table[conn]) {
 // Random changes against a model: a map from name to value. Values stay with their nodes, new ones are opened once, and
 // Gone is exactly what the next table does not have.
 func TestTableFollowsItsRing(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for _, opts := range []*hashring.Options{nil, {VirtualNodes: 3}, {Placement: colliding{mod: 7}}} {
 		ring := mustNew(t, nil, opts)
 		var o opener

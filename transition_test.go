@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
 // The four lists are what the replicas of both rings make them, for rings that differ in anything.
 func TestTransition(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	var rings []*hashring.Ring
 	for _, opts := range []*hashring.Options{nil, {Hash: hashring.MD5}, {VirtualNodes: 3}} {
 		for _, n := range []int{0, 1, 3, 6} {
@@ -64,7 +65,7 @@ func TestTransition(t *testing.T) {
 // one replica being enough for a read and all being needed for a write. Every process reads what was written last, all
 // the time, and at the end each node has what is its, and only that.
 func TestTransitionLosesNothing(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	const keys = 60
 	for round := range 60 {
 		p := hashring.Policy{N: 1 + rng.IntN(3), Spread: rng.IntN(2) == 0}

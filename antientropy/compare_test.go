@@ -10,6 +10,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/antientropy"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -113,7 +114,7 @@ func randomOptions(r *rand.Rand) *antientropy.Options {
 
 // Compare finds what differs and nothing else, within any arcs of sets of any shape, whatever the options of both sides.
 func TestCompareModel(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			for range rounds(400) {
@@ -142,7 +143,7 @@ func TestCompareNothing(t *testing.T) {
 
 // Compare ends at MaxKeys, says what is left, and goes on from there: what it finds in all is what differs.
 func TestCompareInSteps(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	for _, w := range worlds {
 		for range rounds(30) {
 			here, there := w.pair(r, r.IntN(2000))
@@ -174,7 +175,7 @@ func TestCompareInSteps(t *testing.T) {
 
 // When the peer fails, what was found is returned, and what is left to compare; going on finds the rest.
 func TestCompareGoesOnAfterFailure(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	w := worlds[0]
 	for range rounds(50) {
 		here, there := w.pair(r, 4000)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/antientropy"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -131,7 +132,7 @@ func TestCostOfAMillion(t *testing.T) {
 
 // However many keys differ, and in whatever way, a comparison costs no more than 1.1 times all items.
 func TestCostIsBounded(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	for _, n := range []int{1000, 10_000, 100_000} {
 		for _, share := range []float64{0.001, 0.01, 0.03, 0.1, 0.3, 0.6, 0.9, 1} {
 			here, there := new(antientropy.Set), new(antientropy.Set)

@@ -3,20 +3,17 @@ package antientropy
 import (
 	"math"
 	"math/big"
-	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
 // The parts of a range follow each other, cover it, and are equal but for one position.
 func TestParts(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seed.Random(t)
 	for range 1000 {
 		a := hashring.Range{After: r.Uint64(), Through: r.Uint64()}
 		switch r.IntN(4) {

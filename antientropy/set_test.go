@@ -3,28 +3,14 @@ package antientropy_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/antientropy"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
-
-// seeded returns a source of random numbers, whose seed it logs.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // rounds returns n, or less under -short.
 func rounds(n int) int {
@@ -127,7 +113,7 @@ func requireSet(t *testing.T, m model, s *antientropy.Set, ranges ...hashring.Ra
 
 // A set does what the model does, whatever is put and deleted, while it grows and while it shrinks to nothing.
 func TestSetModel(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			for range rounds(4) {
@@ -174,7 +160,7 @@ func TestSetModel(t *testing.T) {
 
 // Fingerprints and items of tens of thousands of arcs of random sets, against the definition.
 func TestArcsModel(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			for range rounds(100) {
@@ -193,7 +179,7 @@ func TestArcsModel(t *testing.T) {
 
 // A set is a function of its items: the way to them leaves no trace.
 func TestSetHasNoHistory(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	a, b := new(antientropy.Set), new(antientropy.Set)
 	var positions []uint64
 	for range 5000 {
@@ -222,7 +208,7 @@ func TestSetHasNoHistory(t *testing.T) {
 
 // One item more, one less, or another digest in one of them always shows; so do two digests that change places.
 func TestFingerprintSeesEachChange(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	m := model{}
 	for range 1000 {
 		m[r.Uint64()] = r.Uint64N(4) // versions: small numbers that many keys share
@@ -258,7 +244,7 @@ func TestFingerprintSeesEachChange(t *testing.T) {
 
 // Fingerprints of ranges that do not overlap add up.
 func TestFingerprintsAddUp(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	m := model{}
 	for range 3000 {
 		m[r.Uint64()] = r.Uint64()

@@ -6,12 +6,13 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/antientropy"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
 // Nodes of the tree have the items whose positions begin with their index, and the sum of the hashes below them.
 func TestTreeModel(t *testing.T) {
-	r := seeded(t)
+	r := seed.Random(t)
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			for range rounds(20) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/balance"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -71,7 +72,7 @@ type leased struct {
 // A million operations in the order that chance has them: after each, loads, total, bounds and the node chosen are
 // those of a model that counts in a map.
 func TestBalancerIsItsModel(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	ops := 200_000
 	if testing.Short() {
 		ops = 5_000

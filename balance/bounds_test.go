@@ -8,6 +8,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/balance"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -21,7 +22,7 @@ func mustBound(t testing.TB, r *hashring.Ring, factor float64) *balance.Bounds {
 // With loads that are counts, the first node of a walk is the one that the rule names, and the others are those within
 // their bounds.
 func TestWalkIsTheRule(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range 3000 {
 		var nodes []hashring.Node
 		for i := range rng.IntN(12) {

@@ -3,9 +3,6 @@ package balance_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/clockwise-go/hashring"
@@ -35,18 +32,6 @@ func weightedNodes(n int) []hashring.Node {
 		nodes[i].Weight = float64(1 + i%4)
 	}
 	return nodes
-}
-
-// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // share is the weights of the nodes that have tokens, and their sum, found token by token.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/balance"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -80,7 +81,7 @@ func TestEveryPartitionOfASmallWorld(t *testing.T) {
 }
 
 func TestPartitionsAreTheRule(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range 200 {
 		opts := &hashring.Options{VirtualNodes: 1 + rng.IntN(40)}
 		nodes := weightedNodes(1 + rng.IntN(60))

@@ -3,28 +3,14 @@ package compat
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
-
-// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
-func seeded(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 6))
-}
 
 // searched is what a program does with its own points: it looks at all of them. points[i] are those of server i.
 func searched(points [][]uint64, c circle, lastWins bool, hash uint64) int {
@@ -57,7 +43,7 @@ func searched(points [][]uint64, c circle, lastWins bool, hash uint64) int {
 // On circles with few points, some at the ends and some of two servers, the ring's one search over tokens finds what each
 // program's search finds over points, for every hash next to a point or halfway between two.
 func TestCirclesBecomeTokens(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for _, c := range []circle{
 		{}, {narrow: true}, {strict: true}, {narrow: true, strict: true}, {narrow: true, nearest: true},
 	} {
@@ -169,7 +155,7 @@ func times32(x, y float32) float32 { return x * y }
 // No product is fused with a sum, on any machine: the counts are those of every operation rounded for itself. Some of the
 // weights are such that one fused operation would give another count.
 func TestCountsAreNotFused(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	sensitive := 0
 	for range 30000 {
 		servers := make([]server, 1+rng.IntN(20))

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
 // The hashes of which the literature has values, or the standard library an implementation.
 func TestHashesAgainstOthers(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for n := range 70 {
 		b := make([]byte, n)
 		for i := range b {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -251,7 +252,7 @@ http {
 
 func TestLiveNginx(t *testing.T) {
 	path := needs(t, "nginx")[0]
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range liveSets {
 		prefix := "unix:"
 		backends := listen(t, rng, 2+rng.IntN(14), &prefix, func() float64 { return float64(1 + rng.IntN(5)) })
@@ -264,7 +265,7 @@ func TestLiveNginx(t *testing.T) {
 // Of 40 servers 36 are down: one key in nine finds none of the others in 21 attempts, and goes to any of them.
 func TestLiveNginxDown(t *testing.T) {
 	path := needs(t, "nginx")[0]
-	rng := seeded(t)
+	rng := seed.Random(t)
 	backends := listen(t, rng, 40, nil, func() float64 { return 1 })
 	up := map[string]bool{}
 	socket := startNginx(t, path, backends, func(i int) bool {
@@ -311,7 +312,7 @@ func TestLiveNginxDown(t *testing.T) {
 
 func TestLiveHAProxy(t *testing.T) {
 	path := needs(t, "haproxy")[0]
-	rng := seeded(t)
+	rng := seed.Random(t)
 	functions := []string{"", "crc32", "djb2", "sdbm", "wt6"}
 	for set := range 2 * liveSets {
 		backends := listen(t, rng, 1+rng.IntN(12), nil, func() float64 { return float64(rng.IntN(9)) })
@@ -398,7 +399,7 @@ func answerMemcache(backends []backend) {
 
 func TestLiveTwemproxy(t *testing.T) {
 	path := needs(t, "nutcracker")[0]
-	rng := seeded(t)
+	rng := seed.Random(t)
 	hashes := []string{"", "crc16", "crc32", "crc32a", "fnv1_32", "fnv1_64", "fnv1a_32", "fnv1a_64", "hsieh", "jenkins", "md5", "murmur",
 		"one_at_a_time"}
 	for _, hash := range hashes {
@@ -464,7 +465,7 @@ func TestLiveCacheMemcachedFast(t *testing.T) {
 		require.NotEqual(t, "require", os.Getenv("HASHRING_INTEROP"), "Cache::Memcached::Fast is not installed: %s", out)
 		t.Skip("Cache::Memcached::Fast is not installed")
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range liveSets {
 		prefix := ""
 		backends := listen(t, rng, 1+rng.IntN(12), &prefix, func() float64 { return float64(1+rng.IntN(4000)) / 1000 })
@@ -489,7 +490,7 @@ func TestLiveLibmemcached(t *testing.T) {
 		require.NotEqual(t, "require", os.Getenv("HASHRING_INTEROP"), "%s", out)
 		t.Skipf("libmemcached's header is not installed: %s", out)
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	hashes := []string{"", "crc", "fnv1_32", "fnv1_64", "fnv1a_32", "fnv1a_64", "jenkins", "md5", "murmur", "murmur3", "one_at_a_time"}
 	for _, distribution := range []string{"consistent", "consistent_weighted", "ketama", "ketama_spy", "ketama_spy_weighted", "ketama_weighted"} {
 		for _, hash := range hashes {
@@ -548,7 +549,7 @@ func TestLiveUhashring(t *testing.T) {
 		require.NotEqual(t, "require", os.Getenv("HASHRING_INTEROP"), "%s", out)
 		t.Skip("python3-uhashring is not installed")
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for set := range 3 * liveSets {
 		var nodes []hashring.Node
 		var servers [][2]any

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/feed"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -162,9 +162,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 
 // The same nodes in any order change nothing, whereas other programs rebuild, or move keys.
 func TestFault85_EqualStateChangesNothing(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Random(t)
 	var names []string
 	for i := range 100 {
 		names = append(names, fmt.Sprint("node-", i))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/feed"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/hashicorp/memberlist"
 	"github.com/stretchr/testify/require"
 )
@@ -44,7 +45,7 @@ func TestConvergence(t *testing.T) {
 		t.Skip("set GOSSIP_CONVERGENCE to measure")
 	}
 	const rounds = 30
-	seed := seedOf(t)
+	seed := seed.Of(t)
 	for _, n := range []int{5, 32} {
 		for _, tuning := range tunings {
 			times := make(map[string][]time.Duration)

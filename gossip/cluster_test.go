@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,24 +16,13 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/feed"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/hashicorp/memberlist"
 	"github.com/stretchr/testify/require"
 )
 
-// seedOf returns the seed of a random test, from HASHRING_SEED if that is set, and logs it. It decides the network and
-// the schedule; how goroutines take turns it cannot.
-func seedOf(t *testing.T) uint64 {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return seed
-}
-
-// cluster is a number of members on a network in memory, in fake time.
+// cluster is a number of members on a network in memory, in fake time. A seed decides the network and the schedule; how
+// goroutines take turns it cannot.
 type cluster struct {
 	t       *testing.T
 	net     *network
@@ -278,7 +266,7 @@ func eachSize(t *testing.T, test func(c *cluster, n int)) {
 			if n > 32 && testing.Short() {
 				t.Skip("100 members take long")
 			}
-			inCluster(t, seedOf(t), func(c *cluster) { test(c, n) })
+			inCluster(t, seed.Of(t), func(c *cluster) { test(c, n) })
 		})
 	}
 }

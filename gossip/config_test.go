@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/hashicorp/memberlist"
 	"github.com/stretchr/testify/require"
 )
@@ -110,7 +111,7 @@ func TestSeedsThatCannotBeResolved(t *testing.T) {
 }
 
 func TestSeedsThatFail(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		down := errors.New("the name server is down")
 		cfg := c.config("a")
 		cfg.Seeds = func(context.Context) ([]string, error) { return nil, down }
@@ -133,7 +134,7 @@ func TestSeedsThatFail(t *testing.T) {
 
 // A member that is its own only seed is the first, also if it does not know itself by the address that it is given.
 func TestMemberThatIsItsOwnSeed(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		cfg := c.config("a")
 		cfg.Seeds = Static(cfg.Bind.String())
 		start := time.Now()
@@ -174,7 +175,7 @@ func TestPortInUse(t *testing.T) {
 }
 
 func TestSetWeightRefusesWhatTheRingWould(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		c.boot(2)
 		m := c.members["m000"]
 		for _, w := range []float64{0, -1, math.NaN(), math.Inf(1)} {
@@ -193,7 +194,7 @@ func TestSetWeightRefusesWhatTheRingWould(t *testing.T) {
 }
 
 func TestRotateWithoutKeys(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		c.boot(1)
 		require.ErrorIs(c.t, c.members["m000"].Rotate([][]byte{make([]byte, 16)}), hashring.ErrOptions)
 	})

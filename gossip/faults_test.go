@@ -14,6 +14,7 @@ import (
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/feed"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/hashicorp/memberlist"
 	"github.com/stretchr/testify/require"
 )
@@ -46,7 +47,7 @@ func TestWeightChange(t *testing.T) {
 // A member that is suspected all the time objects all the time, and memberlist drops an update that an objection overtakes.
 // It is told again.
 func TestNewsOfAMemberThatIsSuspected(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		c.boot(5)
 		m := c.members["m001"]
 		m.mu.Lock()
@@ -156,7 +157,7 @@ func TestLongPartition(t *testing.T) {
 
 // The seeds are gone for good; the members remember each other.
 func TestLongPartitionWithoutSeeds(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		c.boot(12)
 		for _, name := range []string{"m000", "m001", "m002"} {
 			c.leave(name)
@@ -215,7 +216,7 @@ func stale(c *cluster, tombstone time.Duration) (back time.Duration) {
 }
 
 func TestStaleMemberBringsNobodyBack(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		require.Zero(t, stale(c, 0))
 		c.agree(0, c.names()...) // and has been told
@@ -224,7 +225,7 @@ func TestStaleMemberBringsNobodyBack(t *testing.T) {
 
 // Without tombstones, or with ones that do not last, the same schedule does bring it back: so the test above can fail.
 func TestStaleMemberBringsOthersBackOnceTombstonesAreOver(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		back := stale(c, time.Second)
 		t.Logf("back for %v", back)
@@ -275,7 +276,7 @@ func TestRestartAfterLeaving(t *testing.T) {
 
 // Peers hold it for dead with a higher incarnation than a process that has just begun can know of.
 func TestFault81_RestartAfterAllTakeItForDead(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
 		for range 3 {
@@ -304,7 +305,7 @@ func TestOneNameTwice(t *testing.T) {
 
 // The name is still that of a member that crashed, and the context ends before it is given up.
 func TestNameThatIsNotFreeYet(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		c.boot(5)
 		c.crash("m003")
 		c.patient = 3 * time.Second
@@ -342,7 +343,7 @@ func TestOtherParameters(t *testing.T) {
 
 func TestOtherLabelOrKey(t *testing.T) {
 	key := func(b byte) []byte { return []byte(strings.Repeat(string(rune(b)), 16)) }
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		for _, name := range numbered(5) {
 			cfg := c.config(name)
@@ -365,7 +366,7 @@ func TestOtherLabelOrKey(t *testing.T) {
 func TestLoss20(t *testing.T) {
 	for _, n := range []int{5, 32} {
 		t.Run(numbered(n)[n-1], func(t *testing.T) {
-			inCluster(t, seedOf(t), func(c *cluster) {
+			inCluster(t, seed.Of(t), func(c *cluster) {
 				c.boot(n)
 				c.net.disturb(0.2, 0.1, quick)
 				c.unchanged(10 * time.Minute)
@@ -381,7 +382,7 @@ func TestLoss20(t *testing.T) {
 func TestLoss50(t *testing.T) {
 	for _, n := range []int{5, 32} {
 		t.Run(numbered(n)[n-1], func(t *testing.T) {
-			inCluster(t, seedOf(t), func(c *cluster) {
+			inCluster(t, seed.Of(t), func(c *cluster) {
 				c.boot(n)
 				c.net.disturb(0.5, 0.1, quick)
 				time.Sleep(time.Minute)
@@ -421,7 +422,7 @@ func TestOneWayCutFromAll(t *testing.T) {
 }
 
 func TestOnChangeThatBlocksForEver(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
 		block := make(chan struct{})
@@ -509,7 +510,7 @@ func (e errorsIn) WithAttrs(a []slog.Attr) slog.Handler {
 
 func TestKeyRotation(t *testing.T) {
 	old, next := []byte("0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		failures := new(atomic.Int64)
 		c.log = errorsIn{c.log, failures}
@@ -550,7 +551,7 @@ func TestKeyRotation(t *testing.T) {
 }
 
 func TestEndingTwice(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
 		m := c.members["m003"]
@@ -592,7 +593,7 @@ func TestEndingTwice(t *testing.T) {
 
 // The context ends while the member joins.
 func TestCloseDuringJoin(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		cfg := c.config("m000")
 		cfg.Seeds = Static("10.9.9.9:7946")
@@ -631,7 +632,7 @@ func TestObserversFollowAndOwnNothing(t *testing.T) {
 }
 
 func TestStatusCountsWhoAgrees(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
 		require.Equal(t, Agreement{Unheard: 4}, c.members["m000"].Status().Agreement)
@@ -654,7 +655,7 @@ func TestStatusCountsWhoAgrees(t *testing.T) {
 }
 
 func TestDrainIsToldWhatMoves(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
 		m := c.members["m003"]
@@ -684,7 +685,7 @@ func TestDrainIsToldWhatMoves(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		cfg := c.config("m000")
 		cfg.MinMembers = 3
@@ -756,7 +757,7 @@ func TestIdleTraffic(t *testing.T) {
 }
 
 func TestAddr(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
 		m := c.members["m000"]
@@ -780,7 +781,7 @@ func TestAddr(t *testing.T) {
 }
 
 func TestFeedOptionsAreUsed(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		cfg := c.config("m000")
 		cfg.Feed = feed.Options{MaxLoss: 2}

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -67,9 +67,7 @@ func TestLawsOfMerging(t *testing.T) {
 			}
 		}
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Random(t)
 	for range 100_000 {
 		a, b, c := world[random.IntN(256)], world[random.IntN(256)], world[random.IntN(256)]
 		left := gravesOf(a).take(t, gravesOf(b)).take(t, gravesOf(c))

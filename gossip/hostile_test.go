@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/hashicorp/memberlist"
 	"github.com/stretchr/testify/require"
 )
@@ -40,7 +41,7 @@ func (c *cluster) stranger(name string, s stranger) func() {
 }
 
 func TestStrangersWithGarbage(t *testing.T) {
-	seed := seedOf(t)
+	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 3))
 	noise := func(n int) []byte {
 		b := make([]byte, n)
@@ -77,7 +78,7 @@ func TestStrangersWithGarbage(t *testing.T) {
 
 // Packets and connections of noise, to every member. Nothing falls over, and no ring changes.
 func TestNoise(t *testing.T) {
-	seed := seedOf(t)
+	seed := seed.Of(t)
 	random := rand.New(rand.NewPCG(seed, 4))
 	inCluster(t, seed, func(c *cluster) {
 		c.boot(5)
@@ -109,7 +110,7 @@ func TestNoise(t *testing.T) {
 
 // A tombstone of a member that is alive, by mistake or malice: it is off the rings until it objects.
 func TestMemberObjectsToItsOwnTombstone(t *testing.T) {
-	inCluster(t, seedOf(t), func(c *cluster) {
+	inCluster(t, seed.Of(t), func(c *cluster) {
 		t := c.t
 		c.boot(5)
 		m := c.members["m003"]

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -152,7 +153,7 @@ func TestRandomSchedules(t *testing.T) {
 		count, err = strconv.Atoi(s)
 		require.NoError(t, err)
 	}
-	seed := seedOf(t)
+	seed := seed.Of(t)
 	var slowest time.Duration
 	total := make(map[string]int)
 	for i := range count {

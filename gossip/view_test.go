@@ -3,13 +3,13 @@ package gossip
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -203,9 +203,7 @@ func TestAgreementCountsOnlyWhatWasSaidSince(t *testing.T) {
 
 // Whatever is heard, in whatever order, nobody who has left is on the ring, and what is on it was admitted.
 func TestViewByRandomHearsay(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Random(t)
 	for range 500 {
 		v := newView(t)
 		left := map[instance]bool{}

@@ -3,29 +3,16 @@ package clients
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"testing"
 
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/compat"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/golang/groupcache/consistenthash"
 	serialx "github.com/serialx/hashring"
 	"github.com/stretchr/testify/require"
 )
-
-// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 6))
-}
 
 // randomText returns up to 30 bytes of any kind.
 func randomText(rng *rand.Rand) string {
@@ -38,7 +25,7 @@ func randomText(rng *rand.Rand) string {
 
 // The Go libraries that can be imported agree with their rules, on random nodes and keys.
 func TestGroupcache(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range 20 {
 		replicas := 1 + rng.IntN(200)
 		library := consistenthash.New(replicas, nil)
@@ -67,7 +54,7 @@ func TestGroupcache(t *testing.T) {
 }
 
 func TestSerialx(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range 20 {
 		weights := make(map[string]int)
 		var nodes []hashring.Node

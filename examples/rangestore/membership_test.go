@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -39,7 +40,7 @@ func owns(r *rig, name, key string) bool {
 // TestRebalance checks that each call moves one token, that of the busiest node, and that they end at a balance, however
 // uneven it was before.
 func TestRebalance(t *testing.T) {
-	rng := seeded(t)
+	rng := seed.Random(t)
 	r := newRig(t)
 	for i := range 9 {
 		r.change(func() (Moved, error) { return r.Join(nodeName(i)) })

@@ -4,28 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/clockwise-go/hashring"
 	"github.com/stretchr/testify/require"
 )
-
-// seeded returns random numbers from a seed that is logged, and that HASHRING_SEED sets.
-func seeded(t *testing.T) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("HASHRING_SEED"); s != "" {
-		var err error
-		seed, err = strconv.ParseUint(s, 10, 64)
-		require.NoError(t, err)
-	}
-	t.Logf("HASHRING_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 // rig is a store beside the model of it: a map of what was put.
 type rig struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,7 +15,7 @@ import (
 // Range.Contains on each of its items.
 func TestShelf(t *testing.T) {
 	positions := []uint64{0, 1, 2, 1 << 62, 1<<63 - 1, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	for range 50 {
 		var s shelf
 		model := make(map[string]item)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -83,7 +84,7 @@ func TestRandomOperations(t *testing.T) {
 	if testing.Short() {
 		lives, steps = 2, 40
 	}
-	rng := seeded(t)
+	rng := seed.Random(t)
 	kinds := make(map[string]int)
 	for life := range lives {
 		r := newRig(t)
