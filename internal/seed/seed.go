@@ -33,3 +33,28 @@ func Random(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Of(t), 0))
 }
+
+// Rounds returns how often a random test repeats itself: perCommit, or that times the whole number in the environment
+// variable HASHRING_SOAK, and a tenth of it, at least one, under -short.
+func Rounds(t testing.TB, perCommit int) int {
+	t.Helper()
+	n := perCommit * Soak(t)
+	if testing.Short() {
+		n = max(1, n/10)
+	}
+	return n
+}
+
+// Soak returns HASHRING_SOAK: how many times the usual work tests are to do, 1 if it is not set.
+func Soak(t testing.TB) int {
+	t.Helper()
+	s := os.Getenv("HASHRING_SOAK")
+	if s == "" {
+		return 1
+	}
+	factor, err := strconv.ParseUint(s, 10, 20)
+	if err != nil || factor == 0 {
+		t.Fatalf("HASHRING_SOAK is %q, not a whole number from 1 to %d", s, 1<<20-1)
+	}
+	return int(factor)
+}
