@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/internal/seed"
 	"github.com/stretchr/testify/require"
 )
 
@@ -155,82 +157,120 @@ func TestLiveWalkIsOfOneRing(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// Eight readers ask while a writer changes the ring: each answer is one that a published ring gives, and each reader
-// sees the rings in the order of their publication. No change is lost when many write.
+// Eight readers ask while a writer publishes a thousand rings: each answer is one that a published ring gives, and each
+// reader sees the rings in the order of their publication.
 func TestLiveSoak(t *testing.T) {
-	versions, readers := 400, 8
+	const readers, versions = 8, 1000
+	rounds, each := seed.Soak(t), 100_000 // each reader's, of a ring and four questions to it and the one after
 	if testing.Short() {
-		versions = 40
+		each = 3000
 	}
-	keys := []string{"alpha", "beta", "gamma", "delta", "a key that is longer than the others by far, and then some"}
-	l := hashring.NewLive(mustNew(t, nil, &hashring.Options{VirtualNodes: 20}))
-
-	// The number of a ring is in the name of the one node that changes with it.
-	version := func(r *hashring.Ring) int {
-		for _, n := range r.Nodes() {
-			if n.Zone == "version" {
-				return int(n.Weight)
-			}
+	rings := soakRings(t, versions)
+	want := make([][]answer, len(rings)) // by version and key
+	for v, r := range rings {
+		for k := range soakKeys {
+			want[v] = append(want[v], answerOf(r, k))
 		}
-		return 0
 	}
-	rings := make([]*hashring.Ring, versions+1)
-	rings[0] = l.Load()
-	for v := 1; v <= versions; v++ {
-		nodes := []hashring.Node{{Name: fmt.Sprint("v", v), Zone: "version", Weight: float64(v)}}
-		for i := range v % 6 {
-			nodes = append(nodes, hashring.Node{Name: fmt.Sprint("n", (v*7+i)%12)})
+	for range rounds {
+		l := hashring.NewLive(rings[0])
+		var reads atomic.Int64
+		var wg sync.WaitGroup
+		faults := make(chan string, readers)
+		for reader := range readers {
+			wg.Go(func() {
+				last := 0
+				for n := range each {
+					k := (n + reader) % len(soakKeys)
+					snapshot := l.Load()
+					v := soakVersion(snapshot)
+					if got := answerOf(snapshot, k); v < last || !got.equal(want[v][k]) {
+						faults <- fmt.Sprintf("reader %d: ring %d after %d says %v of %q, not %v", reader, v, last, got, soakKeys[k], want[v][k])
+						break
+					}
+					last = v
+					// Owner and Replicas load for themselves: the answer is of this ring or of a later one.
+					owner, ok := l.Owner(soakKeys[k])
+					walk := slices.Collect(l.Replicas(soakKeys[k]))
+					after := soakVersion(l.Load())
+					fits := func(good func(answer) bool) bool {
+						return slices.ContainsFunc(want[v:after+1], func(a []answer) bool { return good(a[k]) })
+					}
+					if !fits(func(a answer) bool { return a.owner == owner && a.ok == ok }) ||
+						!fits(func(a answer) bool { return slices.Equal(a.walk, walk) }) {
+						faults <- fmt.Sprintf("reader %d: no ring from %d to %d says %q and %v of %q", reader, v, after, owner, walk, soakKeys[k])
+						break
+					}
+					reads.Add(1)
+				}
+			})
 		}
-		var err error
-		rings[v], err = rings[v-1].Without(names(rings[v-1])...)
-		require.NoError(t, err)
-		rings[v] = mustWith(t, rings[v], nodes...)
-	}
-
-	var done atomic.Bool
-	var wg sync.WaitGroup
-	faults := make(chan string, readers)
-	for reader := range readers {
-		wg.Go(func() {
-			last, buf := 0, make([]string, 0, 8)
-			for n := reader; !done.Load() || n < reader+50; n++ {
-				key := keys[n%len(keys)]
-				snapshot := l.Load()
-				v := version(snapshot)
-				owner, ok := snapshot.Owner(key)
-				want, wantOK := rings[v].Owner(key)
-				if v < last || owner != want || ok != wantOK || !slices.Equal(rings[v].AppendReplicas(nil, key, 9), snapshot.AppendReplicas(buf[:0], key, 9)) {
-					faults <- fmt.Sprintf("reader %d: ring %d after %d, owner %q, want %q", reader, v, last, owner, want)
-					return
-				}
-				last = v
-				// Owner and Replicas load for themselves: the answer is of this ring or of a later one.
-				owner, ok = l.Owner(key)
-				replicas := slices.Collect(l.Replicas(key))
-				after := version(l.Load())
-				fits := func(good func(*hashring.Ring) bool) bool { return slices.ContainsFunc(rings[v:after+1], good) }
-				if !fits(func(r *hashring.Ring) bool { o, k := r.Owner(key); return o == owner && k == ok }) ||
-					!fits(func(r *hashring.Ring) bool { return slices.Equal(slices.Collect(r.Replicas(key)), replicas) }) {
-					faults <- fmt.Sprintf("reader %d: no ring from %d to %d gives %q or %v", reader, v, after, owner, replicas)
-					return
-				}
-				if n%16 == 0 {
+		wait := make(chan struct{})
+		go func() { wg.Wait(); close(wait) }()
+		for v := 1; v <= versions; v++ {
+			for done := false; !done && reads.Load() < int64(v)*readers*int64(each)/(versions+1); { // evenly over the reads
+				select {
+				case <-wait: // a reader gave up
+					done = true
+				default:
 					runtime.Gosched()
 				}
 			}
-		})
+			_, err := l.Update(func(*hashring.Ring) (*hashring.Ring, error) { return rings[v], nil })
+			require.NoError(t, err)
+		}
+		<-wait
+		close(faults)
+		for f := range faults {
+			require.Fail(t, f)
+		}
 	}
-	for v := 1; v <= versions; v++ {
-		_, err := l.Update(func(*hashring.Ring) (*hashring.Ring, error) { return rings[v], nil })
+	t.Logf("soak: %d reads by %d readers of %d published rings", 4*rounds*readers*each, readers, rounds*versions)
+}
+
+var soakKeys = []string{"alpha", "beta", "gamma", "delta", "a key that is longer than the others by far, and then some"}
+
+// soakRings returns an empty ring and n others. The number of a ring is in the one node that changes with it.
+func soakRings(t *testing.T, n int) []*hashring.Ring {
+	rings := []*hashring.Ring{mustNew(t, nil, &hashring.Options{VirtualNodes: 20})}
+	for v := 1; v <= n; v++ {
+		nodes := []hashring.Node{{Name: fmt.Sprint("v", v), Zone: "version", Weight: float64(v) / 50}}
+		for i := range v % 6 {
+			nodes = append(nodes, hashring.Node{Name: fmt.Sprint("n", (v*7+i)%12)})
+		}
+		last := rings[v-1]
+		without, err := last.Without(names(last)...)
 		require.NoError(t, err)
-		runtime.Gosched()
+		rings = append(rings, mustWith(t, without, nodes...))
 	}
-	done.Store(true)
-	wg.Wait()
-	close(faults)
-	for f := range faults {
-		require.Fail(t, f)
+	return rings
+}
+
+// soakVersion returns the number of a ring, from the node that has it in its name.
+func soakVersion(r *hashring.Ring) (v int) {
+	for i := range r.Len() {
+		if name := r.Name(i); name[0] == 'v' {
+			v, _ = strconv.Atoi(name[1:])
+		}
 	}
+	return v
+}
+
+// answer is what a ring says of a key: its owner, nine replicas, and all.
+type answer struct {
+	owner string
+	ok    bool
+	nine  []string
+	walk  []string
+}
+
+func answerOf(r *hashring.Ring, k int) answer {
+	owner, ok := r.Owner(soakKeys[k])
+	return answer{owner, ok, r.AppendReplicas(nil, soakKeys[k], 9), slices.Collect(r.Replicas(soakKeys[k]))}
+}
+
+func (a answer) equal(b answer) bool {
+	return a.owner == b.owner && a.ok == b.ok && slices.Equal(a.nine, b.nine) && slices.Equal(a.walk, b.walk)
 }
 
 // Writers take turns: of many concurrent changes none is lost, and each sees the one before it.
