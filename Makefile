@@ -4,7 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GO         ?= go
 FUZZCOUNT  ?= 20000x
 
-.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers check-gossip fuzz interop vectors newcomer pictures
+.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers check-gossip fuzz interop soak vectors newcomer pictures
 
 check: lint test
 
@@ -60,6 +60,11 @@ fuzz:
 	$(GO) test -run '^$$' -fuzz '^FuzzRules$$' -fuzztime $(FUZZCOUNT) ./compat
 	for target in FuzzRespond FuzzReply FuzzSet; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) -fuzzminimizetime 10x ./antientropy || exit 1; done
 	cd gossip && for target in FuzzMetadata FuzzGraves FuzzAlive; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
+
+# All of that over and over, with new random numbers, for so many minutes on two cores; what was done is added up.
+SOAK ?= 60
+soak:
+	sh testdata/soak.sh $(SOAK)
 
 # The programs that compat agrees with, started on loopback and asked. One that is missing is skipped, or with
 # HASHRING_INTEROP=require a failure. Debian has them: see .ci/run.

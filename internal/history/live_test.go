@@ -198,7 +198,7 @@ func TestLiveIsLinearizable(t *testing.T) {
 		}
 		require.True(t, porcupine.CheckOperations(sequential, history), "%v", history)
 	}
-	t.Logf("%d histories of %d calls, of which %d overlapped others", histories, 72*histories, overlaps)
+	t.Logf("soak: %d histories of %d calls, %d of them at the same time as others", histories, 72*histories, overlaps)
 	require.Positive(t, overlaps, "calls at one time are what this is about")
 }
 

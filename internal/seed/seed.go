@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -35,13 +36,15 @@ func Random(t testing.TB) *rand.Rand {
 }
 
 // Rounds returns how often a random test repeats itself: perCommit, or that times the whole number in the environment
-// variable HASHRING_SOAK, and a tenth of it, at least one, under -short.
+// variable HASHRING_SOAK, and a tenth of it, at least one, under -short. It logs that, for make soak to add up.
 func Rounds(t testing.TB, perCommit int) int {
 	t.Helper()
 	n := perCommit * Soak(t)
 	if testing.Short() {
 		n = max(1, n/10)
 	}
+	test, _, _ := strings.Cut(t.Name(), "/")
+	t.Logf("soak: %d rounds of %s", n, test)
 	return n
 }
 
