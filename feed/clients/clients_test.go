@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,7 +18,18 @@ import (
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/feed"
 	"github.com/stretchr/testify/require"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
 )
+
+// What sources and clients log is not what is tested.
+func TestMain(m *testing.M) {
+	quiet := slog.New(slog.DiscardHandler)
+	slog.SetDefault(quiet)
+	klog.SetSlogLogger(quiet)
+	utilruntime.ErrorHandlers = nil // one sleeps if an error comes soon after the start of the process, by real time
+	os.Exit(m.Run())
+}
 
 // memory is a network of one address without a network, since only what stays in the process can be in fake time.
 type memory struct {
@@ -65,6 +77,7 @@ type world struct {
 	server *httptest.Server
 	net    *memory
 	client *http.Client
+	slack  time.Duration // within which a source ends with its context
 }
 
 // inWorld runs test in fake time. A goroutine that is left when it has ended, and all clients and servers are closed, is
@@ -76,7 +89,7 @@ func inWorld(t *testing.T, handler http.Handler, names string, test func(w *worl
 			_, err := live.Add(hashring.Nodes(strings.Fields(names)...)...)
 			require.NoError(t, err)
 		}
-		f, err := feed.New(live, &feed.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		f, err := feed.New(live, nil)
 		require.NoError(t, err)
 		defer f.Close()
 		m := &memory{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -86,11 +99,12 @@ func inWorld(t *testing.T, handler http.Handler, names string, test func(w *worl
 		transport := &http.Transport{DialContext: m.dial}
 		defer server.Close()
 		defer transport.CloseIdleConnections()
-		test(&world{t: t, f: f, live: live, server: server, net: m, client: &http.Client{Transport: transport}})
+		test(&world{t: t, f: f, live: live, server: server, net: m, client: &http.Client{Transport: transport},
+			slack: 100 * time.Millisecond})
 	})
 }
 
-// follow runs source until what it returns is called, which requires that source then ends at once.
+// follow runs source until what it returns is called, which requires that source then ends within w.slack.
 func (w *world) follow(source func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
@@ -102,7 +116,7 @@ func (w *world) follow(source func(context.Context) error) (stop func()) {
 		cancel()
 		start := time.Now()
 		<-ended
-		require.LessOrEqual(w.t, time.Since(start), 100*time.Millisecond)
+		require.LessOrEqual(w.t, time.Since(start), w.slack)
 	}
 }
 

@@ -113,7 +113,7 @@ func withConsul(t *testing.T, c *consul, names string, test func(w *world)) {
 	inWorld(t, c, names, func(w *world) {
 		c.fault(func() {})
 		client, err := api.NewClient(&api.Config{Address: "consul", HttpClient: w.client})
-		require.NoError(t, err)
+		require.NoError(w.t, err)
 		stop := w.follow(func(ctx context.Context) error { return followConsul(ctx, w.f, client, "cache") })
 		defer stop()
 		test(w)
@@ -126,8 +126,8 @@ func TestConsul(t *testing.T) {
 	withConsul(t, c, "", func(w *world) {
 		w.after(settled, "a/cache b/cache c/cache d/cache") // one ID, on four agents
 		n, _ := w.live.Load().Node("c/cache")
-		require.Equal(t, "zone of c", n.Zone)
-		require.EqualValues(t, 3, n.Weight)
+		require.Equal(w.t, "zone of c", n.Zone)
+		require.EqualValues(w.t, 3, n.Weight)
 
 		c.set(9, append(passing("a", "c", "d"), instance("b", api.HealthCritical))...)
 		w.after(settled+100*time.Millisecond, "a/cache c/cache d/cache")
@@ -145,8 +145,8 @@ func TestConsulWithoutNews(t *testing.T) {
 	c := &consul{index: 7, instances: passing("a", "b")}
 	withConsul(t, c, "", func(w *world) {
 		w.after(time.Hour, "a/cache b/cache")
-		require.WithinRange(t, w.f.Status().Changed, time.Now().Add(-time.Hour), time.Now().Add(-time.Hour+time.Second))
-		require.InDelta(t, 57, c.asked(), 2)
+		require.WithinRange(w.t, w.f.Status().Changed, time.Now().Add(-time.Hour), time.Now().Add(-time.Hour+time.Second))
+		require.InDelta(w.t, 57, c.asked(), 2)
 		c.set(8, passing("a", "b", "c")...)
 		w.after(settled+100*time.Millisecond, "a/cache b/cache c/cache")
 	})
@@ -159,10 +159,10 @@ func TestConsulEmptyAnswerDoesNotEmptyTheRing(t *testing.T) {
 		w.after(settled, "a/cache b/cache")
 		c.set(8)
 		w.after(time.Hour, "a/cache b/cache")
-		require.Equal(t, feed.Degraded, w.f.Status().State)
+		require.Equal(w.t, feed.Degraded, w.f.Status().State)
 		c.set(9, passing("a", "b")...)
 		w.after(time.Second, "a/cache b/cache")
-		require.Equal(t, feed.Steady, w.f.Status().State)
+		require.Equal(w.t, feed.Steady, w.f.Status().State)
 	})
 }
 
@@ -179,7 +179,7 @@ func TestConsulErrorsSayNothing(t *testing.T) {
 				w.after(settled, "a/cache b/cache c/cache")
 				fault(c, w, true)
 				w.after(10*time.Minute, "a/cache b/cache c/cache")
-				require.LessOrEqual(t, c.asked(), 602) // once a second
+				require.LessOrEqual(w.t, c.asked(), 602) // once a second
 				c.set(8, passing("a", "c", "d")...)
 				w.after(time.Minute, "a/cache b/cache c/cache")
 				fault(c, w, false)
@@ -209,7 +209,7 @@ func TestConsulHangs(t *testing.T) {
 		w.after(settled, "a/cache b/cache c/cache")
 		c.fault(func() { c.hung = true })
 		w.after(10*time.Minute, "a/cache b/cache c/cache")
-		require.InDelta(t, 8, c.asked(), 1)
+		require.InDelta(w.t, 8, c.asked(), 1)
 	})
 	withConsul(t, &consul{hung: true}, "x y", func(w *world) { w.after(time.Hour, "x y") }) // from the beginning
 }
@@ -220,8 +220,8 @@ func TestConsulDoesNotWait(t *testing.T) {
 		c := &consul{index: index, instances: passing("a", "b"), hasty: true}
 		withConsul(t, c, "", func(w *world) {
 			w.after(time.Minute, "a/cache b/cache")
-			require.Greater(t, c.asked(), 50)
-			require.LessOrEqual(t, c.asked(), 601)
+			require.Greater(w.t, c.asked(), 50)
+			require.LessOrEqual(w.t, c.asked(), 601)
 		})
 	}
 }

@@ -17,7 +17,8 @@ import (
 
 // followKubernetes tells f which pods of a service there are until ctx ends. client is the RESTClient of a clientset's
 // DiscoveryV1. The informer lists, watches, and lists again when a watch is cut off or too old to go on; when it cannot,
-// nothing is said, and the ring stays.
+// nothing is said, and the ring stays. While the server refuses connections it may take a minute to end: so long does
+// client-go pause.
 func followKubernetes(ctx context.Context, f *feed.Feed, client rest.Interface, namespace, service string) error {
 	source := cache.NewFilteredListWatchFromClient(client, "endpointslices", namespace, func(o *metav1.ListOptions) {
 		o.LabelSelector = discovery.LabelServiceName + "=" + service
