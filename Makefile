@@ -1,10 +1,10 @@
-# What CI runs, by hand: `make check race cross oldest bench vectors newcomer check-peers check-gossip interop fuzz`.
+# What CI runs, by hand: `make check race cross oldest bench vectors newcomer check-peers check-gossip check-clients interop fuzz`.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GO         ?= go
 FUZZCOUNT  ?= 20000x
 
-.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers check-gossip fuzz interop vectors newcomer pictures
+.PHONY: check test lint race cross wasm oldest bench bench-peers check-peers check-gossip check-clients fuzz interop vectors newcomer pictures
 
 check: lint test
 
@@ -45,6 +45,12 @@ bench:
 check-gossip:
 	cd gossip && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./...
 	cd gossip && $(GO) test -race -short -shuffle=on . && GOARCH=386 CGO_ENABLED=0 $(GO) test -short .
+
+# The module of its own for sources that need clients: against etcd (Debian: etcd-server), and servers that stand for those
+# of Kubernetes and Consul. Without etcd its tests are skipped, or with HASHRING_INTEROP=require a failure.
+check-clients:
+	cd feed/clients && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test -count=1 ./...
+	cd feed/clients && $(GO) test -race -count=1 -shuffle=on ./...
 
 # Beside other libraries: half an hour or more, on a machine that does nothing else. Prints the table of BENCHMARKS.md.
 bench-peers:

@@ -192,6 +192,7 @@ func becomes(t *testing.T, live *hashring.Live, ring string) {
 }
 
 func TestEtcd(t *testing.T) {
+	t.Parallel()
 	e := startEtcd(t)
 	e.put("a", "b")
 	_, err := e.direct.Put(t.Context(), "nodes", "not under the prefix")
@@ -217,6 +218,7 @@ func TestEtcd(t *testing.T) {
 // A node whose context ends goes at once, whatever its lease, unless another has its name by then. One that loses its
 // lease registers anew.
 func TestEtcdLeases(t *testing.T) {
+	t.Parallel()
 	e := startEtcd(t)
 	e.put("a", "b")
 	_, live := e.follow(time.Hour)
@@ -256,6 +258,7 @@ func TestEtcdLeases(t *testing.T) {
 
 // A node that is cut off is gone when its lease has ended, and back when it is not cut off any more.
 func TestEtcdLeaseEnds(t *testing.T) {
+	t.Parallel()
 	e := startEtcd(t)
 	e.put("a", "b")
 	e.run(func(ctx context.Context, client *clientv3.Client) error {
@@ -275,8 +278,10 @@ func TestEtcdLeaseEnds(t *testing.T) {
 
 // A watch that was cut off goes on from its revision; if that is compacted, all is read again.
 func TestEtcdWatchIsCutOff(t *testing.T) {
+	t.Parallel()
 	for _, compacted := range []bool{false, true} {
 		t.Run(fmt.Sprintf("compacted=%v", compacted), func(t *testing.T) {
+			t.Parallel()
 			e := startEtcd(t)
 			e.put("a", "b", "c", "d")
 			_, live := e.follow(time.Hour)
@@ -301,6 +306,7 @@ func TestEtcdWatchIsCutOff(t *testing.T) {
 
 // etcd is killed, and starts again with its data.
 func TestEtcdCrashes(t *testing.T) {
+	t.Parallel()
 	e := startEtcd(t)
 	e.put("a", "b", "c")
 	_, live := e.follow(time.Hour)
@@ -318,6 +324,7 @@ func TestEtcdCrashes(t *testing.T) {
 // An etcd that was restored from a backup has not come to the revision yet that a watch waits for. So the watch does not
 // hear of e and f; reading all again does.
 func TestEtcdIsRestored(t *testing.T) {
+	t.Parallel()
 	e := startEtcd(t)
 	for range 20 {
 		e.put("a", "b", "c", "d")
@@ -332,6 +339,7 @@ func TestEtcdIsRestored(t *testing.T) {
 }
 
 func TestEtcdEmptyAnswerDoesNotEmptyTheRing(t *testing.T) {
+	t.Parallel()
 	e := startEtcd(t)
 	e.put("a", "b", "c")
 	f, live := e.follow(time.Hour)
