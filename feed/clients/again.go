@@ -3,7 +3,10 @@ package clients
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
+
+	"github.com/clockwise-go/hashring"
 )
 
 // again calls follow until ctx ends. When follow comes back, which it does if it has to begin anew, it has a second of
@@ -19,3 +22,6 @@ func again(ctx context.Context, follow func(context.Context) error) {
 		}
 	}
 }
+
+// byName orders nodes: a ring with a Placement needs the same list in every process.
+func byName(a, b hashring.Node) int { return strings.Compare(a.Name, b.Name) }

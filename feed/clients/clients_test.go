@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/clockwise-go/hashring"
+	"github.com/clockwise-go/hashring/compat"
 	"github.com/clockwise-go/hashring/feed"
 	"github.com/stretchr/testify/require"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -84,7 +85,7 @@ type world struct {
 // a failure.
 func inWorld(t *testing.T, handler http.Handler, names string, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		live := hashring.NewLive(nil)
+		live := empty(t)
 		if names != "" {
 			_, err := live.Add(hashring.Nodes(strings.Fields(names)...)...)
 			require.NoError(t, err)
@@ -136,6 +137,14 @@ func (w *world) cut(down bool) {
 	if down {
 		w.server.CloseClientConnections()
 	}
+}
+
+// empty returns a ring without nodes. It has a Placement, so the order of nodes counts: it has to be that of their names,
+// or processes would have different rings.
+func empty(t *testing.T) *hashring.Live {
+	ring, err := hashring.New(nil, &hashring.Options{Placement: compat.Serialx()})
+	require.NoError(t, err)
+	return hashring.NewLive(ring)
 }
 
 func ringOf(r *hashring.Ring) string {

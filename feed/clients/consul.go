@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/clockwise-go/hashring"
@@ -33,6 +34,7 @@ func followConsul(ctx context.Context, f *feed.Feed, client *api.Client, service
 			nodes[i] = hashring.Node{Name: in.Node.Node + "/" + in.Service.ID, Zone: in.Node.Meta["zone"],
 				Weight: float64(in.Service.Weights.Passing)}
 		}
+		slices.SortFunc(nodes, byName)
 		if err := f.Update(nodes); err != nil {
 			return err
 		}

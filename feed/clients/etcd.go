@@ -31,7 +31,7 @@ func followEtcd(ctx context.Context, f *feed.Feed, client *clientv3.Client, pref
 	for _, kv := range all.Kvs {
 		put(kv.Key, kv.Value)
 	}
-	if err := f.Update(slices.Collect(maps.Values(nodes))); err != nil {
+	if err := f.Update(slices.SortedFunc(maps.Values(nodes), byName)); err != nil {
 		return err
 	}
 	for r := range client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(all.Header.Revision+1)) {
@@ -45,7 +45,7 @@ func followEtcd(ctx context.Context, f *feed.Feed, client *clientv3.Client, pref
 				put(event.Kv.Key, event.Kv.Value)
 			}
 		}
-		if err := f.Update(slices.Collect(maps.Values(nodes))); err != nil {
+		if err := f.Update(slices.SortedFunc(maps.Values(nodes), byName)); err != nil {
 			return err
 		}
 	}

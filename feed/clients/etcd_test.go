@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,17 +17,19 @@ import (
 	"github.com/clockwise-go/hashring"
 	"github.com/clockwise-go/hashring/feed"
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
 
 // etcd is a real one, with a proxy before it that can be cut.
 type etcd struct {
-	t      *testing.T
-	host   string // of this machine, and of this etcd alone
-	dir    string
-	stop   func()
-	direct *clientv3.Client // not through the proxy
+	t       *testing.T
+	host    string // of this machine, and of this etcd alone
+	dir     string
+	cluster string // all members, as in the flag
+	stop    func()
+	direct  *clientv3.Client // not through the proxy
 
 	mu    sync.Mutex
 	down  bool
@@ -35,7 +37,10 @@ type etcd struct {
 }
 
 // startEtcd starts an etcd for a test. It skips the test if there is none; with HASHRING_INTEROP=require it fails then.
-func startEtcd(t *testing.T) *etcd {
+func startEtcd(t *testing.T) *etcd { return startCluster(t, 1)[0] }
+
+// startCluster starts so many members of one cluster.
+func startCluster(t *testing.T, members int) (all []*etcd) {
 	t.Helper()
 	if _, err := exec.LookPath("etcd"); err != nil {
 		if os.Getenv("HASHRING_INTEROP") == "require" {
@@ -43,38 +48,50 @@ func startEtcd(t *testing.T) *etcd {
 		}
 		t.Skip("etcd is not installed")
 	}
-	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
-	e := &etcd{t: t, host: host, dir: t.TempDir()}
-	e.start()
-	t.Cleanup(func() { e.stop() })
-	e.direct = e.client(e.host + ":2379")
-	t.Cleanup(func() { e.direct.Close() })
+	var cluster []string
+	for range members {
+		host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(250), rand.IntN(250), 1+rand.IntN(250))
+		all = append(all, &etcd{t: t, host: host, dir: t.TempDir()})
+		cluster = append(cluster, host+"=http://"+host+":2380")
+	}
+	for _, e := range all {
+		e.cluster = strings.Join(cluster, ",")
+		e.launch()
+		t.Cleanup(func() { e.stop() })
+	}
+	for _, e := range all {
+		e.await()
+		e.direct = e.client(e.host + ":2379")
+		t.Cleanup(func() { e.direct.Close() })
 
-	proxy, err := net.Listen("tcp", e.host+":2378")
-	require.NoError(t, err)
-	var serving sync.WaitGroup
-	serving.Go(func() { e.serve(proxy) })
-	t.Cleanup(func() {
-		proxy.Close()
-		e.cut(true)
-		serving.Wait()
-	})
-	return e
+		proxy, err := net.Listen("tcp", e.host+":2378")
+		require.NoError(t, err)
+		var serving sync.WaitGroup
+		serving.Go(func() { e.serve(proxy) })
+		t.Cleanup(func() {
+			proxy.Close()
+			e.cut(true)
+			serving.Wait()
+		})
+	}
+	return all
 }
 
-// start runs etcd, with the data that it has, and waits until it answers.
-func (e *etcd) start() {
+// launch runs etcd, with the data that it has.
+func (e *etcd) launch() {
 	client, peer := "http://"+e.host+":2379", "http://"+e.host+":2380"
-	var said bytes.Buffer
-	cmd := exec.Command("etcd", "--data-dir", e.dir, "--logger", "zap", "--listen-client-urls", client,
+	cmd := exec.Command("etcd", "--name", e.host, "--data-dir", e.dir, "--logger", "zap", "--listen-client-urls", client,
 		"--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-		"--initial-cluster", "default="+peer)
-	cmd.Stdout, cmd.Stderr = &said, &said
+		"--initial-cluster", e.cluster)
 	require.NoError(e.t, cmd.Start())
 	e.stop = sync.OnceFunc(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
+}
+
+// await waits until etcd answers.
+func (e *etcd) await() {
 	c := e.client(e.host + ":2379")
 	defer c.Close()
 	eventually(e.t, "etcd answers", func() bool {
@@ -83,6 +100,13 @@ func (e *etcd) start() {
 		_, err := c.Get(ctx, "anything")
 		return err == nil
 	})
+}
+
+// restart kills etcd and runs it again.
+func (e *etcd) restart() {
+	e.stop()
+	e.launch()
+	e.await()
 }
 
 func (e *etcd) client(address string) *clientv3.Client {
@@ -165,7 +189,7 @@ func (e *etcd) run(source func(context.Context, *clientv3.Client) error) (stop f
 
 // follow keeps a ring in step with what is under nodes/, and reads all again after a time.
 func (e *etcd) follow(atMost time.Duration) (*feed.Feed, *hashring.Live) {
-	live := hashring.NewLive(nil)
+	live := empty(e.t)
 	f, err := feed.New(live, &feed.Options{Settle: 10 * time.Millisecond, HoldDown: -1})
 	require.NoError(e.t, err)
 	e.t.Cleanup(f.Close)
@@ -312,13 +336,39 @@ func TestEtcdCrashes(t *testing.T) {
 	_, live := e.follow(time.Hour)
 	becomes(t, live, "a b c")
 	ring := live.Load()
-	e.stop()
-	e.start()
+	e.restart()
 	e.put("d")
 	becomes(t, live, "a b c d")
 	change, err := ring.With(hashring.Node{Name: "d", Zone: "zone of d"})
 	require.NoError(t, err)
 	require.True(t, change.Equal(live.Load()))
+}
+
+// A member that has lost its cluster still takes connections, and would leave a watch waiting for what it does not hear of.
+func TestEtcdHasNoLeader(t *testing.T) {
+	t.Parallel()
+	all := startCluster(t, 3)
+	e := all[0]
+	e.put("a", "b")
+	live := empty(t)
+	f, err := feed.New(live, nil)
+	require.NoError(t, err)
+	defer f.Close()
+	came := make(chan error, 100)
+	e.run(func(ctx context.Context, c *clientv3.Client) error {
+		err := followEtcd(ctx, f, c, "nodes/", time.Hour)
+		came <- err
+		return err
+	})
+	becomes(t, live, "a b")
+	all[1].stop()
+	all[2].stop()
+	require.ErrorIs(t, <-came, rpctypes.ErrNoLeader)
+	require.Equal(t, "a b", ringOf(live.Load()))
+	all[1].launch()
+	e.await()
+	e.put("c")
+	becomes(t, live, "a b c")
 }
 
 // An etcd that was restored from a backup has not come to the revision yet that a watch waits for. So the watch does not
@@ -331,9 +381,8 @@ func TestEtcdIsRestored(t *testing.T) {
 	}
 	_, live := e.follow(2 * time.Second)
 	becomes(t, live, "a b c d")
-	e.stop()
 	e.dir = t.TempDir()
-	e.start()
+	e.restart()
 	e.put("a", "b", "c", "e", "f")
 	becomes(t, live, "a b c e f")
 }
@@ -344,12 +393,13 @@ func TestEtcdEmptyAnswerDoesNotEmptyTheRing(t *testing.T) {
 	e.put("a", "b", "c")
 	f, live := e.follow(time.Hour)
 	becomes(t, live, "a b c")
-	e.remove("a", "b", "c")
+	_, err := e.direct.Delete(t.Context(), "nodes/", clientv3.WithPrefix())
+	require.NoError(t, err)
 	eventually(t, "degraded", func() bool { return f.Status().State == feed.Degraded })
 	becomes(t, live, "a b c")
 	e.put("a", "b", "c")
 	eventually(t, "steady", func() bool { return f.Status().State == feed.Steady })
-	require.Equal(t, "a b c", ringOf(live.Load()))
+	becomes(t, live, "a b c")
 }
 
 // When sources have ended and their clients are closed, no goroutine is left; nor does the end wait for an etcd that does

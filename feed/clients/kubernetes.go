@@ -76,5 +76,5 @@ func updatePods(f *feed.Feed, endpointSlices []any) error {
 			f.Leave(name)
 		}
 	}
-	return f.Update(slices.Collect(maps.Values(ready)))
+	return f.Update(slices.SortedFunc(maps.Values(ready), byName))
 }
