@@ -178,3 +178,8 @@ func TestAgain(t *testing.T) {
 		again(ctx, func(context.Context) error { panic("ended") })
 	})
 }
+
+func TestByName(t *testing.T) {
+	a, b := hashring.Node{Name: "a", Zone: "z"}, hashring.Node{Name: "b", Zone: "y"}
+	require.Equal(t, []int{-1, 0, 1}, []int{byName(a, b), byName(a, a), byName(b, a)})
+}
