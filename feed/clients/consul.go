@@ -15,7 +15,7 @@ import (
 // than the one before. Each question waits for a change of the last answer's index, for a minute. An agent that does not
 // answer then, and half a minute later, is taken for hung.
 func followConsul(ctx context.Context, f *feed.Feed, client *api.Client, service string) error {
-	pace := time.NewTicker(100 * time.Millisecond) // should answers come without waiting
+	pace := time.NewTicker(100 * time.Millisecond) // for answers that do not wait
 	defer pace.Stop()
 	for index := uint64(0); ; <-pace.C {
 		asking, stop := context.WithTimeout(ctx, 90*time.Second)
@@ -25,10 +25,10 @@ func followConsul(ctx context.Context, f *feed.Feed, client *api.Client, service
 		if err != nil {
 			return err
 		}
-		if meta.LastIndex < index { // the servers have lost their state, and would wait until they are this far again
+		if meta.LastIndex < index {
 			return fmt.Errorf("the index of %s went back from %d to %d", service, index, meta.LastIndex)
 		}
-		index = max(1, meta.LastIndex) // 0 does not wait
+		index = meta.LastIndex
 		nodes := make([]hashring.Node, len(instances))
 		for i, in := range instances { // an ID is unique to an agent, an agent's name to the datacenter
 			nodes[i] = hashring.Node{Name: in.Node.Node + "/" + in.Service.ID, Zone: in.Node.Meta["zone"],

@@ -25,6 +25,7 @@ type consul struct {
 	hung      bool          // no answer at all
 	hasty     bool          // answers at once, whatever the index
 	questions int
+	fresh     int // questions that did not wait
 }
 
 // asked returns how often c was asked.
@@ -60,6 +61,9 @@ func (c *consul) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	index, _ := strconv.ParseUint(q.Get("index"), 10, 64)
+	if index == 0 {
+		c.fresh++
+	}
 	wait, _ := time.ParseDuration(q.Get("wait"))
 	waited := time.After(wait + wait/16)
 	for expired := false; c.hung || c.status == 0 && !c.hasty && index > 0 && c.index <= index && !expired; {
@@ -121,7 +125,7 @@ func withConsul(t *testing.T, c *consul, names string, test func(w *world)) {
 }
 
 func TestConsul(t *testing.T) {
-	c := &consul{index: 7, instances: passing("a", "b", "c", "d")}
+	c := &consul{index: 7, instances: passing("b", "d", "c", "a")}
 	c.instances[2].Service.Weights.Passing = 3
 	withConsul(t, c, "", func(w *world) {
 		w.after(settled, "a/cache b/cache c/cache d/cache") // one ID, on four agents
@@ -189,8 +193,7 @@ func TestConsulErrorsSayNothing(t *testing.T) {
 	}
 }
 
-// A Consul that lost its state counts from the beginning. Who waited for the next index of the old ones would not hear of
-// changes until then.
+// A Consul that lost its state counts from the beginning, and so does who asks it.
 func TestConsulIndexGoesBackwards(t *testing.T) {
 	c := &consul{index: 7000, instances: passing("a", "b", "c")}
 	withConsul(t, c, "", func(w *world) {
@@ -199,6 +202,7 @@ func TestConsulIndexGoesBackwards(t *testing.T) {
 		w.after(2*time.Minute, "a/cache b/cache c/cache")
 		c.set(6, passing("a", "b", "c", "d")...)
 		w.after(settled+100*time.Millisecond, "a/cache b/cache c/cache d/cache")
+		require.Equal(w.t, 2, c.fresh)
 	})
 }
 

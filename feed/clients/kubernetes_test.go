@@ -409,6 +409,12 @@ func TestKubernetesPods(t *testing.T) {
 		w.after(settled, "a b d f")
 		n, _ := w.live.Load().Node("f")
 		require.Empty(w.t, n.Zone)
+
+		w.f.Fail("a")
+		w.after(settled, "b d f")
+		require.NoError(w.t, updatePods(w.f, []any{slice("a b"), ofIPv6, moved}))
+		w.after(4*time.Second, "b d f") // held down: to be on its way out in one slice is not to have left
+		w.after(time.Second, "a b d f")
 		w.f.Close()
 		require.ErrorIs(w.t, updatePods(w.f, nil), feed.ErrClosed)
 	})
