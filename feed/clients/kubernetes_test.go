@@ -367,7 +367,9 @@ func TestKubernetesHalfAListIsNoNews(t *testing.T) {
 // Pods that are on their way out leave, so MaxLoss does not keep them on the ring, nor HoldDown off it when they are back
 // under the same name. Pods that are not ready otherwise are lost.
 func TestKubernetesRollingUpdate(t *testing.T) {
-	withKubernetes(t, "", func(_ *world, s *apiServer) { s.set("cache-1", "cache", slice("a b c d")) }, func(w *world, s *apiServer) {
+	withKubernetes(t, "", func(_ *world, s *apiServer) {
+		s.set("cache-1", "cache", slice("a b c d"))
+	}, func(w *world, s *apiServer) {
 		w.after(time.Second, "a b c d")
 		set := func(pods ...discovery.Endpoint) {
 			s.set("cache-1", "cache", &discovery.EndpointSlice{AddressType: discovery.AddressTypeIPv4, Endpoints: pods})
