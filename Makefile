@@ -1,14 +1,19 @@
-# What CI runs, by hand: `make check race cross oldest bench vectors newcomer check-peers check-gossip interop fuzz`.
+# `make check` is what CI runs, `make quick` what to run on the way.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 WAZERO      = github.com/tetratelabs/wazero/cmd/wazero@v1.12.0
 NEWEST      = go1.27.4
 GO         ?= go
 FUZZCOUNT  ?= 20000x
+INTEROP    ?= run
 
-.PHONY: check test lint race cross wasm oldest newest bench bench-peers check-peers check-gossip fuzz interop soak vectors newcomer pictures
+interop check-clients: export HASHRING_INTEROP = $(INTEROP)
 
-check: lint test
+.PHONY: check quick test lint race cross wasm oldest newest bench bench-peers check-peers check-gossip check-clients check-history
+.PHONY: fuzz interop soak mutation vectors newcomer pictures
+
+check: lint test vectors newcomer race cross oldest newest bench check-peers check-gossip check-clients check-history interop fuzz
+quick: lint test
 
 test:
 	$(GO) test ./...
@@ -53,6 +58,16 @@ check-gossip:
 	cd gossip && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./...
 	cd gossip && $(GO) test -race -short -shuffle=on . && GOARCH=386 CGO_ENABLED=0 $(GO) test -short .
 
+# The module of its own for sources that need clients: against etcd (Debian: etcd-server), and servers that stand for those
+# of Kubernetes and Consul. Without etcd its tests are skipped, or with INTEROP=require a failure.
+check-clients:
+	cd feed/clients && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test -count=1 ./...
+	cd feed/clients && $(GO) test -race -count=1 -shuffle=on ./...
+
+# The module of its own that checks with porcupine that a Live is linearizable.
+check-history:
+	cd internal/history && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./... && $(GO) test -race ./...
+
 # Beside other libraries: half an hour or more, on a machine that does nothing else. Prints the table of BENCHMARKS.md.
 bench-peers:
 	cd bench && $(GO) test -run '^$$' -bench . -benchtime 200ms -count 10 -timeout 3h | tee /dev/stderr | $(GO) run ./table
@@ -74,8 +89,7 @@ soak:
 	sh testdata/soak.sh $(SOAK)
 
 # The programs that compat agrees with, started on loopback and asked. One that is missing is skipped, or with
-# HASHRING_INTEROP=require a failure. Debian has them: see .ci/run.
-interop: export HASHRING_INTEROP ?= run
+# INTEROP=require a failure. Debian has them: see .ci/run.
 interop:
 	$(GO) test -count=1 -v -run '^TestLive' ./compat
 	cd compat/clients && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) test -count=1 -v ./...

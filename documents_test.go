@@ -19,13 +19,40 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notExamples are documents whose Go blocks are not Examples, and why.
-var notExamples = map[string]string{
-	"docs/membership.md": "they use clients that no go.mod here has",
+// functions returns the text of every function in the Go files of dir, without its comment, that a test there calls. They
+// are read, not compiled: the module that they are in needs more than this one.
+func functions(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	var tests strings.Builder
+	texts := make(map[string]string) // by name
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		require.NoError(t, err)
+		if strings.HasSuffix(name, "_test.go") {
+			tests.Write(src)
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, src, 0)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok {
+				texts[fn.Name.Name] = string(src[fset.Position(fn.Pos()).Offset:fset.Position(fn.End()).Offset])
+			}
+		}
+	}
+	called := make(map[string]bool)
+	for name, text := range texts {
+		called[text] = strings.Contains(tests.String(), name+"(")
+	}
+	return called
 }
 
 // Every Go block of README.md and of docs, be it a program or statements, is an Example to the letter. So a test compiles
-// it and runs it; and the block behind it is what the Example prints.
+// it and runs it; and the block behind it is what the Example prints. A block of whole functions has them from
+// feed/clients, whose tests call them.
 func TestGoBlocksAreExamples(t *testing.T) {
 	fset := token.NewFileSet()
 	printed := make(map[string]string) // by body of the Example
@@ -54,14 +81,12 @@ func TestGoBlocksAreExamples(t *testing.T) {
 		}
 	}
 
+	tested := functions(t, "feed/clients")
 	files, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
 	blocksOf := make(map[string]int)
 	for _, name := range append(files, "README.md") {
 		name = filepath.ToSlash(name)
-		if notExamples[name] != "" {
-			continue
-		}
 		all := blocks(t, name)
 		for i, b := range all {
 			if b.language != "go" {
@@ -72,6 +97,13 @@ func TestGoBlocksAreExamples(t *testing.T) {
 			require.NoError(t, err, "%s:%d", name, b.line)
 			require.Equal(t, string(formatted), b.text, "%s:%d is not formatted", name, b.line)
 			text := strings.TrimSpace(b.text)
+			if strings.HasPrefix(text, "func ") {
+				for fn := range strings.SplitSeq(text, "\n\nfunc ") {
+					fn = "func " + strings.TrimPrefix(fn, "func ")
+					require.True(t, tested[fn], "%s:%d is no function of feed/clients that a test calls:\n%s", name, b.line, fn)
+				}
+				continue
+			}
 			if strings.HasPrefix(text, "package ") {
 				f, err := parser.ParseFile(fset, name, b.text, parser.ParseComments)
 				require.NoError(t, err, "%s:%d", name, b.line)
@@ -86,9 +118,10 @@ func TestGoBlocksAreExamples(t *testing.T) {
 			require.Equal(t, output, all[i+1].text, "what %s:%d prints", name, b.line)
 		}
 	}
-	for _, name := range []string{"README.md", "docs/choosing.md", "docs/compat.md", "docs/migrating.md", "docs/operating.md"} {
-		require.Positive(t, blocksOf[name], name)
+	for _, name := range []string{"choosing", "compat", "membership", "migrating", "operating"} {
+		require.Positive(t, blocksOf["docs/"+name+".md"], name)
 	}
+	require.Positive(t, blocksOf["README.md"])
 }
 
 var (
