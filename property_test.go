@@ -49,10 +49,7 @@ func requireOnlyTouchedMove(t *testing.T, before, after *hashring.Ring, touched 
 // A change moves nothing between nodes that did not change, over 2,000 random changes, checked on every arc. And a
 // change there and back again is no change.
 func TestMovementIsMinimal(t *testing.T) {
-	changes := 2000
-	if testing.Short() {
-		changes = 100
-	}
+	changes := seed.Rounds(t, 2000)
 	rng := seed.Random(t)
 	opts := &hashring.Options{VirtualNodes: 20}
 	r := mustNew(t, hashring.Nodes("n0", "n1", "n2"), opts)
@@ -142,10 +139,7 @@ func requireOneMember(t *testing.T, before, after *hashring.Ring, pos uint64, n,
 // A join, a leave or a change of weight changes at most one member of any replica set, and only by that node coming or
 // going; k changes at most k; a change of zone at most one. Zones come and go with their only nodes.
 func TestReplicaSetsMoveOneAtATime(t *testing.T) {
-	changes := 1500
-	if testing.Short() {
-		changes = 60
-	}
+	changes := seed.Rounds(t, 1500)
 	rng := seed.Random(t)
 	zones := []string{"", "x", "y", "z", "w"}
 	node := func(i int) hashring.Node {
@@ -188,7 +182,7 @@ func TestReplicaSetsMoveOneAtATime(t *testing.T) {
 // The definition of Spread in the design's own terms: as many zones as there can be, each as often as can be.
 func TestSpreadFillsZonesEvenly(t *testing.T) {
 	rng := seed.Random(t)
-	for range 200 {
+	for range seed.Rounds(t, 200) {
 		var nodes []hashring.Node
 		size := make(map[string]int)
 		for i := range 1 + rng.IntN(12) {

@@ -73,10 +73,7 @@ type leased struct {
 // those of a model that counts in a map.
 func TestBalancerIsItsModel(t *testing.T) {
 	rng := seed.Random(t)
-	ops := 200_000
-	if testing.Short() {
-		ops = 5_000
-	}
+	ops := seed.Rounds(t, 200_000)
 	for _, world := range []struct {
 		factor float64
 		opts   hashring.Options
