@@ -33,7 +33,7 @@ func FuzzNodes(f *testing.F) {
 				if !faulty["n:"+strconv.Itoa(i+1)] {
 					good = append(good, line)
 				} else if i == 0 {
-					good = append(good, "") // another first line could start with what would be taken for a byte order mark
+					good = append(good, "") // so that the next does not become the first line
 				}
 			}
 			var want []hashring.Node
@@ -78,6 +78,7 @@ func requireGood(t *testing.T, list nodeList) {
 	t.Helper()
 	ring(t, list)
 	var b bytes.Buffer
+	b.WriteString("# not the first line, where a name could start with what would be taken for a byte order mark\n")
 	for _, n := range list.nodes {
 		b.WriteString(n.Name + "\t" + strconv.FormatFloat(n.Weight, 'g', -1, 64) + " " + n.Zone + "\r\n")
 	}
