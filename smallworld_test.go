@@ -56,11 +56,15 @@ func (w smallWorld) ring(number int) []hashring.Node {
 	return nodes
 }
 
-// each calls f with every ring, but under -short one of 97. Rings with one pair of positions for the first node are a
-// subtest; they run on all processors.
+// raceDetector says that the race detector is on, which is slow, and has nothing to find in what one goroutine does: see
+// race_test.go.
+var raceDetector bool
+
+// each calls f with every ring, but under -short and with the race detector one of 97. Rings with one pair of positions
+// for the first node are a subtest; they run on all processors.
 func (w smallWorld) each(t *testing.T, f func(t *testing.T, nodes []hashring.Node)) {
 	step, pairs := 1, len(w.at)*len(w.at)
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		step = 97
 	}
 	for pair := range pairs {
