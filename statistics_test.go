@@ -131,7 +131,7 @@ func nodeShapes(seed uint64) []shape {
 
 // keyShapes are keys.
 func keyShapes(seed uint64) []shape {
-	const many = 1 << 40
+	const many = 1 << 28
 	prefix := strings.Repeat("/tenants/of/the/long/way", 8)
 	return []shape{
 		{"counter", many, func(i uint64) string { return fmt.Sprint(seed<<40>>1 + i) }},
