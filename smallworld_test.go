@@ -103,7 +103,7 @@ func (p positioned) tokens(nodes []hashring.Node) []naiveToken {
 	return tokens
 }
 
-// smallWorlds calls f with the world of 46,656 rings, and in a soak with those of 262,144 and 1,679,616.
+// smallWorlds calls f with the world of 46,656 rings, and if HASHRING_SOAK is above 1 with those of 262,144 and 1,679,616.
 func smallWorlds(t *testing.T, f func(t *testing.T, w smallWorld)) {
 	worlds := []smallWorld{{3, sixPositions}}
 	if seed.Soak(t) > 1 {

@@ -118,7 +118,7 @@ func againstModel(t *testing.T, rng *rand.Rand, factor float64, opts *hashring.O
 	}
 	for op := range ops {
 		switch p := rng.IntN(1000); {
-		case p < 10:
+		case p < 10 || ring.Len() == 0 && p < 500:
 			change()
 		case p < 60 && len(done) > 0: // once more
 			done[rng.IntN(len(done))].Release()

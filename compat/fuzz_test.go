@@ -107,8 +107,8 @@ func requireCause(t *testing.T, err error) {
 	require.Fail(t, "cause", "%v", err)
 }
 
-// requireSearched checks the owner of key, and of the hashes of all nodes' names, against a search of the program's points
-// one by one.
+// requireSearched checks the owner of key, of all nodes' names as keys, and of hashes at some points and next to them,
+// against a search of the program's points one by one.
 func requireSearched(t *testing.T, r *Rule, ring *hashring.Ring, key string) {
 	t.Helper()
 	var nodes []hashring.Node
@@ -128,23 +128,33 @@ func requireSearched(t *testing.T, r *Rule, ring *hashring.Ring, key string) {
 			return true
 		})
 	}
-	for _, key := range keys {
-		hash := ring.Position(key)
-		if r.circle.narrow {
-			require.Zero(t, hash&(1<<32-1))
-			hash >>= 32
-		}
-		owner, ok := ring.Owner(key)
+	shift, mask := 0, ^uint64(0)
+	if r.circle.narrow {
+		shift, mask = 32, 1<<32-1
+	}
+	check := func(hash uint64) {
+		owner, ok := ring.OwnerAt(hash << shift)
 		i := searched(points, r.circle, r.lastWins, hash)
-		require.Equal(t, i >= 0, ok)
-		if ok {
-			require.Equal(t, nodes[servers[i].node].Name, owner, "%q under %s", key, r.name)
+		if ok != (i >= 0) || ok && owner != nodes[servers[i].node].Name {
+			require.Failf(t, "owner", "of %d under %s is %q, %t, not that of server %d of %v", hash, r.name, owner, ok, i, servers)
 		}
+	}
+	for _, key := range keys {
+		require.Zero(t, ring.Position(key)&^(mask<<shift))
+		check(ring.Position(key) >> shift)
+		owner, _ := ring.OwnerAt(ring.Position(key))
 		first := ""
 		for first = range Attempts(ring, key) {
 			break
 		}
 		require.Equal(t, owner, first)
+	}
+	for i := range points {
+		for _, p := range points[i][:min(8, len(points[i]))] {
+			check((p - 1) & mask)
+			check(p)
+			check((p + 1) & mask)
+		}
 	}
 }
 
