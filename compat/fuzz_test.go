@@ -107,8 +107,8 @@ func requireCause(t *testing.T, err error) {
 	require.Fail(t, "cause", "%v", err)
 }
 
-// requireSearched checks the owner of key, of all nodes' names as keys, and of hashes at some points and next to them,
-// against a search of the program's points one by one.
+// requireSearched checks the owner of key, of all nodes' names as keys, of hashes at some points, next to them and
+// halfway to the next, against a search of the program's points one by one.
 func requireSearched(t *testing.T, r *Rule, ring *hashring.Ring, key string) {
 	t.Helper()
 	var nodes []hashring.Node
@@ -149,11 +149,12 @@ func requireSearched(t *testing.T, r *Rule, ring *hashring.Ring, key string) {
 		}
 		require.Equal(t, owner, first)
 	}
-	for i := range points {
-		for _, p := range points[i][:min(8, len(points[i]))] {
-			check((p - 1) & mask)
-			check(p)
-			check((p + 1) & mask)
+	all := slices.Sorted(slices.Values(slices.Concat(points...)))
+	for i := 0; i < len(all); i += 1 + len(all)/16 {
+		p, next := all[i], all[(i+1)%len(all)]
+		half := p + (next-p)&mask/2
+		for _, hash := range []uint64{p - 1, p, p + 1, half, half + 1} {
+			check(hash & mask)
 		}
 	}
 }
