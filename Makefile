@@ -77,11 +77,14 @@ check-peers:
 	cd bench && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./...
 	cd bench && $(GO) test -race -short ./... && $(GO) test -run '^$$' -bench '/nodes=10$$' -benchtime 1x .
 
+# Every fuzz target of every package, so many inputs each.
 fuzz:
-	for target in FuzzChanges FuzzNew FuzzDecode FuzzDecodeJSON; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
-	$(GO) test -run '^$$' -fuzz '^FuzzRules$$' -fuzztime $(FUZZCOUNT) ./compat
-	for target in FuzzRespond FuzzReply FuzzSet; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) -fuzzminimizetime 10x ./antientropy || exit 1; done
-	cd gossip && for target in FuzzMetadata FuzzGraves FuzzAlive; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) . || exit 1; done
+	for dir in . compat balance cmd/hashring antientropy gossip; do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(f \*testing.F).*/\1/p' $$dir/*_test.go); do \
+			echo $$dir $$target; \
+			(cd $$dir && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) -fuzzminimizetime 10x .) || exit 1; \
+		done; \
+	done
 
 # All of that over and over, with new random numbers, for so many minutes on two cores; what was done is added up.
 SOAK ?= 60

@@ -122,10 +122,7 @@ func requireDiffReplicas(t *testing.T, old, new *hashring.Ring, from, to hashrin
 
 // A circle of 256 positions, up to 4 nodes of 3 tokens: between every two subsets of the nodes, at every position.
 func TestDiffOfASmallWorld(t *testing.T) {
-	circles := 5
-	if testing.Short() {
-		circles = 1
-	}
+	circles := seed.Rounds(t, 5)
 	rng := seed.Random(t)
 	var at []uint64
 	for p := range uint64(256) {
@@ -167,10 +164,7 @@ func TestDiffOfASmallWorld(t *testing.T) {
 
 // Rings of any rule, at every token: also from and to an empty one, and between unlike sets.
 func TestDiffOfAnyRings(t *testing.T) {
-	rounds := 30
-	if testing.Short() {
-		rounds = 3
-	}
+	rounds := seed.Rounds(t, 30)
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
@@ -200,14 +194,14 @@ func TestDiffOfAnyRings(t *testing.T) {
 // Large rings and every kind of change, at 10,000 positions each.
 func TestDiffOfLargeRings(t *testing.T) {
 	rng := seed.Random(t)
-	samples, n, rounds := 10_000, 200, 2
+	samples, n := 10_000, 200
 	if testing.Short() {
-		samples, n, rounds = 500, 50, 1
+		samples, n = 500, 50
 	}
 	node := func(i int) hashring.Node {
 		return hashring.Node{Name: fmt.Sprint("node-", i), Weight: 0.1 + 2*rng.Float64(), Zone: fmt.Sprint(rng.IntN(1 << rng.IntN(8)))}
 	}
-	for range rounds {
+	for range seed.Rounds(t, 2) {
 		var nodes []hashring.Node
 		for i := range n {
 			nodes = append(nodes, node(i))

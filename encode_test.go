@@ -37,7 +37,7 @@ func anyRing(t testing.TB, w world, rng *rand.Rand) (*hashring.Ring, *hashring.O
 func TestEncodingsRoundTrip(t *testing.T) {
 	rng := seed.Random(t)
 	for _, w := range worlds() {
-		for range 20 {
+		for range seed.Rounds(t, 20) {
 			r, opts := anyRing(t, w, rng)
 			bin := must(r.MarshalBinary())
 			require.Equal(t, append([]byte("before"), bin...), must(r.AppendBinary([]byte("before"))))
@@ -130,10 +130,7 @@ func (p faultNamed) Name() string { return p.name }
 // Every truncation and every bit that is flipped of 100 encodings gives an error of a known kind, or the same ring.
 func TestDamagedEncodings(t *testing.T) {
 	rng := seed.Random(t)
-	rings := 100
-	if testing.Short() {
-		rings = 10
-	}
+	rings := seed.Rounds(t, 100)
 	all := worlds()
 	for i := range rings {
 		w := all[i%len(all)]

@@ -9,38 +9,64 @@ import (
 )
 
 // FuzzChanges makes changes of its input, in a world that the first byte picks, and compares the ring with the model
-// after each. Every two bytes are one change: which node and what, with which weight and zone.
+// after each, and what moved with both. Every two bytes are one node: what becomes of it, with which weight and zone or
+// which tokens, and whether it goes into one call with the next.
 func FuzzChanges(f *testing.F) {
-	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8})
-	f.Add([]byte{7, 0x10, 0x21, 0x10, 0xff, 0x35, 0x02})
-	f.Add([]byte{9, 0x80, 0x41, 0x81, 0x41, 0x80, 0x00, 0x81, 0x00})
-	f.Add([]byte{16, 1, 0x13, 2, 0x23, 3, 0x33, 0x41, 0, 0x42, 0, 0x43, 0})
 	all := worlds()
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if len(in) == 0 || len(in) > 40 {
 			return
 		}
 		w := all[int(in[0])%len(all)]
+		policy := policies[int(in[0])/len(all)%len(policies)]
 		r := mustNew(t, nil, &w.opts)
-		var nodes []hashring.Node
+		var nodes, call []hashring.Node
+		at := newNaive(nodes, w.place).positions()
 		for in = in[1:]; len(in) >= 2; in = in[2:] {
-			name := string(rune('a' + in[0]%8))
-			if in[0] >= 0xc0 {
-				nodes = slices.DeleteFunc(slices.Clone(nodes), func(n hashring.Node) bool { return n.Name == name })
-				r = mustWithout(t, r, name)
-			} else {
-				n := hashring.Node{Name: name, Weight: float64(in[1]%16) / 4, Zone: zoneNames[in[1]>>4%4]}
-				if w.opts.Placement == nil && in[0]&0x20 != 0 {
-					n.Tokens = []uint64{uint64(in[1] % 5), -uint64(in[1]%3) - 5}
-				}
-				nodes = w.add(nodes, n)
-				r = mustWith(t, r, n)
+			n := hashring.Node{Name: string(rune('a' + in[0]%8)), Weight: float64(in[1]%16) / 4, Zone: zoneNames[in[1]>>4%4]}
+			if w.opts.Placement == nil && in[0]&0x20 != 0 {
+				n.Tokens = []uint64{uint64(in[1] % 5), -uint64(in[1]%3) - 5}
 			}
+			if call = append(call, n); in[0]&0x10 != 0 {
+				continue
+			}
+			before := r
+			if in[0] >= 0xc0 {
+				var names []string
+				for _, n := range call {
+					names = append(names, n.Name)
+				}
+				nodes = slices.DeleteFunc(slices.Clone(nodes), func(n hashring.Node) bool { return slices.Contains(names, n.Name) })
+				r = mustWithout(t, r, names...)
+			} else if more, err := r.With(call...); twice(call) {
+				require.ErrorIs(t, err, hashring.ErrDuplicateNode)
+				require.Nil(t, more)
+			} else {
+				require.NoError(t, err)
+				nodes, r = w.add(nodes, call...), more
+			}
+			call = nil
 			m := newNaive(nodes, w.place)
 			requireModel(t, m, r, m.positions())
+			requireDiff(t, before, r, append(at, m.positions()...))
+			at = m.positions()
 		}
-		require.True(t, r.Equal(mustNew(t, nodes, &w.opts)))
+		requireSame(t, r, mustNew(t, nodes, &w.opts))
+		requireSame(t, r, must(hashring.Decode(must(r.MarshalBinary()), &w.opts)))
+		requireOwnership(t, r, policy)
 	})
+}
+
+// twice reports whether two of nodes have one name.
+func twice(nodes []hashring.Node) bool {
+	seen := make(map[string]bool)
+	for _, n := range nodes {
+		if seen[n.Name] {
+			return true
+		}
+		seen[n.Name] = true
+	}
+	return false
 }
 
 // FuzzNew gives New nodes of any shape: it returns a ring that holds them, or an error and no ring, and never panics.

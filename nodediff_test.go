@@ -27,7 +27,7 @@ func TestDiffNodesModel(t *testing.T) {
 	rng := seed.Random(t)
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
-			for range 30 {
+			for range seed.Rounds(t, 30) {
 				old, new := randomNodes(rng, w), randomNodes(rng, w)
 				if rng.IntN(3) == 0 {
 					new = slices.Clone(old)

@@ -16,10 +16,7 @@ var policies = []hashring.Policy{{}, {N: -3}, {N: 1, Spread: true}, {N: 2}, {N: 
 
 // Shares are those that the replicas of each arc give, added up as big integers; they sum to the circle in each rank.
 func TestOwnership(t *testing.T) {
-	rounds := 30
-	if testing.Short() {
-		rounds = 3
-	}
+	rounds := seed.Rounds(t, 30)
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,10 +2,7 @@ package hashring_test
 
 import (
 	"fmt"
-	"maps"
-	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"sort"
 	"testing"
@@ -49,10 +46,7 @@ func requireOnlyTouchedMove(t *testing.T, before, after *hashring.Ring, touched 
 // A change moves nothing between nodes that did not change, over 2,000 random changes, checked on every arc. And a
 // change there and back again is no change.
 func TestMovementIsMinimal(t *testing.T) {
-	changes := 2000
-	if testing.Short() {
-		changes = 100
-	}
+	changes := seed.Rounds(t, 2000)
 	rng := seed.Random(t)
 	opts := &hashring.Options{VirtualNodes: 20}
 	r := mustNew(t, hashring.Nodes("n0", "n1", "n2"), opts)
@@ -142,10 +136,7 @@ func requireOneMember(t *testing.T, before, after *hashring.Ring, pos uint64, n,
 // A join, a leave or a change of weight changes at most one member of any replica set, and only by that node coming or
 // going; k changes at most k; a change of zone at most one. Zones come and go with their only nodes.
 func TestReplicaSetsMoveOneAtATime(t *testing.T) {
-	changes := 1500
-	if testing.Short() {
-		changes = 60
-	}
+	changes := seed.Rounds(t, 1500)
 	rng := seed.Random(t)
 	zones := []string{"", "x", "y", "z", "w"}
 	node := func(i int) hashring.Node {
@@ -188,7 +179,7 @@ func TestReplicaSetsMoveOneAtATime(t *testing.T) {
 // The definition of Spread in the design's own terms: as many zones as there can be, each as often as can be.
 func TestSpreadFillsZonesEvenly(t *testing.T) {
 	rng := seed.Random(t)
-	for range 200 {
+	for range seed.Rounds(t, 200) {
 		var nodes []hashring.Node
 		size := make(map[string]int)
 		for i := range 1 + rng.IntN(12) {
@@ -287,144 +278,4 @@ func shares(r *hashring.Ring) map[string]float64 {
 		out[name] = float64(a[1]) + float64(a[0])/(1<<64)
 	}
 	return out
-}
-
-// The deviation of shares is what theory says, sqrt((N-1)/(NV+1)) of the mean, for every built-in hash and for a raw
-// FNV-1a given through NewHash. Pooled over R rings the variance is an average of R(N-1) near-normal squares, so its
-// ratio to theory has a deviation of sqrt(2/(R(N-1))), and that of the deviation is half of it: 0.0058 here. A sound
-// hash is outside of 5 of those with a probability of 6e-7, and the names are fixed.
-func TestShareDeviationIsTheory(t *testing.T) {
-	rings, n, v := 150, 100, 160
-	if testing.Short() {
-		rings = 6
-	}
-	limit := 5 * 0.5 * math.Sqrt(2/float64(rings*(n-1)))
-	if !testing.Short() {
-		require.Less(t, limit, 0.03)
-	}
-	var hashes []hashring.Hash
-	for _, h := range builtins {
-		hashes = append(hashes, h)
-	}
-	for _, h := range append(hashes, hashring.NewHash("raw fnv", rawFNV1a)) {
-		t.Run(h.Name(), func(t *testing.T) {
-			t.Parallel()
-			sum := 0.0
-			for ring := range rings {
-				var nodes []hashring.Node
-				for i := range n {
-					nodes = append(nodes, hashring.Node{Name: fmt.Sprintf("10.%d.0.%d:6379", ring, i)})
-				}
-				s := shares(mustNew(t, nodes, &hashring.Options{Hash: h, VirtualNodes: v}))
-				require.Len(t, s, n)
-				total := 0.0
-				for _, share := range s {
-					d := share*float64(n) - 1
-					sum += d * d
-					total += share
-				}
-				require.InDelta(t, 1, total, 1e-9)
-			}
-			theory := float64(n-1) / float64(n*v+1)
-			ratio := math.Sqrt(sum / float64(rings*n) / theory)
-			t.Logf("deviation/theory %.4f over %d rings", ratio, rings)
-			require.InDelta(t, 1, ratio, limit)
-		})
-	}
-}
-
-// A node of weight w owns w/W of the circle, with the deviation of so many tokens: sqrt((T-v)/(v(T+1))) of its mean.
-func TestWeightedSharesAreTheory(t *testing.T) {
-	rings := 400
-	if testing.Short() {
-		rings = 20
-	}
-	weights := map[string]float64{"half": 0.5, "one": 1, "two": 2, "five": 5}
-	square, count := make(map[string]float64), 0
-	for ring := range rings {
-		var nodes []hashring.Node
-		total := 0.0
-		for name, w := range weights {
-			nodes = append(nodes, hashring.Node{Name: fmt.Sprint(name, ring), Weight: w})
-			total += w
-		}
-		r := mustNew(t, nodes, nil)
-		tokens := float64(r.NumTokens())
-		for name, share := range shares(r) {
-			node, _ := r.Node(name)
-			own := node.Weight * 160
-			d := share/(node.Weight/total) - 1
-			square[fmt.Sprint(node.Weight)] += d * d / ((tokens - own) / (own * (tokens + 1)))
-		}
-		count++
-	}
-	for _, w := range slices.Sorted(maps.Keys(square)) {
-		// An average of as many squares as rings, close to chi-square: 5 deviations of sqrt(2/rings).
-		require.InDelta(t, 1, square[w]/float64(count), 5*math.Sqrt(2/float64(rings)), "weight %s", w)
-	}
-}
-
-// Keys fall on nodes as their arcs say: chi-square of the counts against the exact shares, two-sided at 1e-6 by the
-// Wilson-Hilferty limits (z = 4.9), for each built-in hash and several shapes of keys.
-func TestKeysFallAsTheArcsSay(t *testing.T) {
-	n := 200_000
-	if testing.Short() {
-		n = 5_000
-	}
-	shapes := map[string]func(i int) string{
-		"counter": func(i int) string { return fmt.Sprint(i) },
-		"path":    func(i int) string { return fmt.Sprintf("/img/%d/%d.png", i%97, i) },
-		"uuid": func(i int) string {
-			x := splitMix(uint64(i))
-			return fmt.Sprintf("%08x-%04x-%04x-%012x", uint32(x), uint16(x>>32), uint16(x>>48), splitMix(x)>>16)
-		},
-	}
-	const nodes = 20
-	var list []hashring.Node
-	for i := range nodes {
-		list = append(list, hashring.Node{Name: fmt.Sprint("node", i)})
-	}
-	for _, h := range builtins {
-		r := mustNew(t, list, &hashring.Options{Hash: h})
-		share := shares(r)
-		for shape, key := range shapes {
-			counts := make(map[string]int)
-			for i := range n {
-				owner, _ := r.Owner(key(i))
-				counts[owner]++
-			}
-			chi := 0.0
-			for name, s := range share {
-				want := s * float64(n)
-				chi += (float64(counts[name]) - want) * (float64(counts[name]) - want) / want
-			}
-			const df = nodes - 1
-			limit := func(z float64) float64 { return df * math.Pow(1-2.0/(9*df)+z*math.Sqrt(2.0/(9*df)), 3) }
-			require.Less(t, chi, limit(4.9), "%s, %s", h.Name(), shape)
-			require.Greater(t, chi, limit(-4.9), "%s, %s: too even", h.Name(), shape)
-		}
-	}
-}
-
-// How many tokens a walk looks at for R of N equal nodes: the sum of N/(N-k) on average.
-func TestWalkLength(t *testing.T) {
-	const n, want = 10, 3 // replicas
-	var nodes []hashring.Node
-	for i := range n {
-		nodes = append(nodes, hashring.Node{Name: fmt.Sprint("n", i)})
-	}
-	r := mustNew(t, nodes, nil)
-	rng := rand.New(rand.NewPCG(3, 4))
-	steps, walks := 0, 20_000
-	for range walks {
-		met := make(map[int]bool)
-		for _, i := range r.TokensFrom(rng.Uint64()) {
-			steps++
-			if met[i] = true; len(met) == want {
-				break
-			}
-		}
-	}
-	// 10/10 + 10/9 + 10/8 = 3.361; the deviation of one walk is 0.66, but those of one ring overlap: 1600 starts.
-	require.InDelta(t, 3.361, float64(steps)/float64(walks), 5*0.66/math.Sqrt(1600))
 }

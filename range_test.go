@@ -65,7 +65,7 @@ func TestShare(t *testing.T) {
 	pick := func() hashring.Share {
 		return hashring.Share{Circles: rng.Uint64N(3), Positions: []uint64{0, 1, math.MaxUint64, 1 << 63, rng.Uint64()}[rng.IntN(5)]}
 	}
-	for range 1000 {
+	for range seed.Rounds(t, 1000) {
 		a, b := pick(), pick()
 		require.Zero(t, new(big.Int).Add(exact(a), exact(b)).Cmp(exact(a.Add(b))))
 		require.Equal(t, exact(a).Cmp(exact(b)), a.Compare(b))
@@ -192,7 +192,7 @@ func TestSplitLargest(t *testing.T) {
 			require.NotEqual(t, have, token)
 		}
 	}
-	for range 300 {
+	for range seed.Rounds(t, 300) {
 		var nodes []hashring.Node
 		for i := range 1 + rng.IntN(4) {
 			n := hashring.Node{Name: fmt.Sprint("n", i)}

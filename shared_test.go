@@ -56,7 +56,7 @@ func TestSharedRangesModel(t *testing.T) {
 	rng := seed.Random(t)
 	for _, w := range worlds() {
 		t.Run(w.name, func(t *testing.T) {
-			for range 6 {
+			for range seed.Rounds(t, 6) {
 				var nodes []hashring.Node
 				for i := range rng.IntN(6) {
 					nodes = append(nodes, w.node(rng, fmt.Sprint("n", i)))

@@ -76,7 +76,7 @@ func TestTableFollowsItsRing(t *testing.T) {
 		table, err := hashring.Bind(ring, nil, o.open)
 		require.NoError(t, err)
 		model := make(map[string]conn)
-		for range 300 {
+		for range seed.Rounds(t, 300) {
 			old := maps.Clone(model)
 			prev := table
 			name := fmt.Sprint("node-", rng.IntN(12))

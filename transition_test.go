@@ -67,7 +67,7 @@ func TestTransition(t *testing.T) {
 func TestTransitionLosesNothing(t *testing.T) {
 	rng := seed.Random(t)
 	const keys = 60
-	for round := range 60 {
+	for round := range seed.Rounds(t, 60) {
 		p := hashring.Policy{N: 1 + rng.IntN(3), Spread: rng.IntN(2) == 0}
 		node := func(i int) hashring.Node { return hashring.Node{Name: fmt.Sprint("n", i), Zone: zoneNames[i%3]} }
 		var nodes []hashring.Node

@@ -73,10 +73,7 @@ type leased struct {
 // those of a model that counts in a map.
 func TestBalancerIsItsModel(t *testing.T) {
 	rng := seed.Random(t)
-	ops := 200_000
-	if testing.Short() {
-		ops = 5_000
-	}
+	ops := seed.Rounds(t, 200_000)
 	for _, world := range []struct {
 		factor float64
 		opts   hashring.Options
@@ -121,7 +118,7 @@ func againstModel(t *testing.T, rng *rand.Rand, factor float64, opts *hashring.O
 	}
 	for op := range ops {
 		switch p := rng.IntN(1000); {
-		case p < 10:
+		case p < 10 || ring.Len() == 0 && p < 500:
 			change()
 		case p < 60 && len(done) > 0: // once more
 			done[rng.IntN(len(done))].Release()

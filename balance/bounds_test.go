@@ -23,7 +23,7 @@ func mustBound(t testing.TB, r *hashring.Ring, factor float64) *balance.Bounds {
 // their bounds.
 func TestWalkIsTheRule(t *testing.T) {
 	rng := seed.Random(t)
-	for range 3000 {
+	for range seed.Rounds(t, 3000) {
 		var nodes []hashring.Node
 		for i := range rng.IntN(12) {
 			nodes = append(nodes, hashring.Node{Name: "n123456789ab"[:1+i], Weight: float64(1 + rng.IntN(4))})

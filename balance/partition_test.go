@@ -82,7 +82,7 @@ func TestEveryPartitionOfASmallWorld(t *testing.T) {
 
 func TestPartitionsAreTheRule(t *testing.T) {
 	rng := seed.Random(t)
-	for range 200 {
+	for range seed.Rounds(t, 200) {
 		opts := &hashring.Options{VirtualNodes: 1 + rng.IntN(40)}
 		nodes := weightedNodes(1 + rng.IntN(60))
 		if rng.IntN(3) == 0 {

@@ -52,7 +52,7 @@ func TestCirclesBecomeTokens(t *testing.T) {
 			if c.narrow {
 				top, shift = 1<<32-1, 32
 			}
-			for range 300 {
+			for range seed.Rounds(t, 300) {
 				points := make([][]uint64, 1+rng.IntN(4))
 				var all []uint64
 				for i := range points {
@@ -157,7 +157,7 @@ func times32(x, y float32) float32 { return x * y }
 func TestCountsAreNotFused(t *testing.T) {
 	rng := seed.Random(t)
 	sensitive := 0
-	for range 30000 {
+	for range seed.Rounds(t, 30000) {
 		servers := make([]server, 1+rng.IntN(20))
 		total := 0.0
 		for i := range servers {

@@ -1,0 +1,5 @@
+//go:build race
+
+package hashring_test
+
+func init() { raceDetector = true }
