@@ -3,7 +3,6 @@ package gossip
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"os"
 	"slices"
@@ -20,7 +19,6 @@ import (
 // weights, while the network loses, duplicates and delays messages, is cut in one direction or in two, and heals.
 type schedule struct {
 	*cluster
-	random  *rand.Rand
 	events  map[string]int
 	crashed []Config
 	fresh   int
@@ -57,8 +55,8 @@ func (s *schedule) seeded() bool {
 	}
 	s.net.mu.Lock()
 	defer s.net.mu.Unlock()
-	for i := range byte(3) {
-		if s.net.hosts[netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, i + 1}), defaultPort)] != nil {
+	for i := range 3 {
+		if s.net.hosts[address(i+1)] != nil {
 			return true
 		}
 	}
@@ -163,7 +161,7 @@ func TestRandomSchedules(t *testing.T) {
 			hold, bound = 0, bound+5*time.Minute // and the longest hold-down
 		}
 		inCluster(t, seed, func(c *cluster) {
-			s := &schedule{cluster: c, random: rand.New(rand.NewPCG(seed, 2)), events: total}
+			s := &schedule{cluster: c, events: total}
 			s.feed.HoldDown = hold
 			if i%3 > 0 { // else the seeds may all be gone, and members go by whom they knew
 				s.seeds = c.running
