@@ -219,8 +219,14 @@ func (c *cluster) agree(within time.Duration, names ...string) time.Duration {
 		}
 		if took > within {
 			slices.Sort(other)
-			require.Failf(c.t, "no agreement", "%d of %d members have another ring after %v: %v\n%s has %s, not %v; %+v",
-				len(other), len(c.members), took, other, other[0], namesOf(c.members[other[0]].live.Load()), names, c.members[other[0]].Status())
+			rings := make(map[string][]string)
+			for _, name := range other {
+				s := c.members[name].Status()
+				ring := fmt.Sprintf("%s %v %+v", namesOf(c.members[name].live.Load()), s.State, s.Agreement)
+				rings[ring] = append(rings[ring], name)
+			}
+			require.Failf(c.t, "no agreement", "%d of %d members have another ring than %v after %v: %v",
+				len(other), len(c.members), names, took, rings)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -609,7 +609,7 @@ func TestContextThatEndsAnywhereInAJoin(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
 		c.boot(n)
 		takenIn := 0 // without knowing
-		for c.patient = 0; len(c.members) == n; c.patient += time.Millisecond {
+		for c.patient = 0; len(c.members) == n; c.patient += 4 * time.Millisecond {
 			require.Less(c.t, c.patient, 100*time.Millisecond)
 			name := fmt.Sprint("hasty after ", c.patient)
 			_, err := c.join(c.config(name))

@@ -234,7 +234,7 @@ func (m *Member) rejoin() {
 	}
 	m.mu.Lock()
 	m.view.tidy(time.Now())
-	calls := m.view.missing(seeds, callFailed)
+	calls := m.view.missing(seeds, callFailed, time.Now())
 	m.mu.Unlock()
 	if len(calls) == 0 {
 		return

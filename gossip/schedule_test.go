@@ -3,6 +3,8 @@ package gossip
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -76,6 +78,50 @@ func (s *schedule) enter(cfg Config) {
 	}
 }
 
+// search returns whether all members can find each other, by seeds and by whom they remember, and after how long each has
+// called all that it remembers: those that failed are called in turn.
+func (c *cluster) search() (findable bool, within time.Duration) {
+	byAddr := make(map[string]*node)
+	for _, m := range c.members {
+		byAddr[m.host.addr.String()] = m
+	}
+	finds := make(map[*node][]*node) // in one direction or the other
+	for _, m := range c.members {
+		seeds, err := m.cfg.Seeds(c.t.Context())
+		require.NoError(c.t, err)
+		addrs, failed := slices.Clone(seeds), 0
+		m.mu.Lock()
+		for _, p := range m.view.peers {
+			addrs = append(addrs, p.gossip)
+			if !p.alive() {
+				failed++
+			}
+		}
+		m.mu.Unlock()
+		within = max(within, m.Member.cfg.Rejoin*time.Duration((failed+callFailed-1)/callFailed))
+		for _, addr := range addrs {
+			if other := byAddr[addr]; other != nil {
+				finds[m], finds[other] = append(finds[m], other), append(finds[other], m)
+			}
+		}
+	}
+	found := make(map[*node]bool)
+	var visit func(*node)
+	visit = func(m *node) {
+		if !found[m] {
+			found[m] = true
+			for _, other := range finds[m] {
+				visit(other)
+			}
+		}
+	}
+	for _, m := range c.members {
+		visit(m)
+		break
+	}
+	return len(found) == len(c.members), within
+}
+
 func (s *schedule) partition() {
 	side := make(map[netip.AddrPort]bool)
 	for _, m := range s.members {
@@ -137,6 +183,7 @@ func (s *schedule) step() {
 		time.Sleep(time.Duration(s.random.Int64N(int64(10 * time.Second))))
 	}
 	s.events[event]++
+	slog.New(s.log).Info("schedule: "+event, "members", slices.Sorted(maps.Keys(s.members)))
 	time.Sleep(time.Duration(s.random.Int64N(int64(500 * time.Millisecond))))
 }
 
@@ -180,6 +227,17 @@ func TestRandomSchedules(t *testing.T) {
 			time.Sleep(time.Duration(s.random.Int64N(int64(3 * time.Minute))))
 			c.net.heal()
 			c.net.disturb(0, 0, quick)
+			if s.seeds == nil {
+				findable, within := c.search()
+				if !findable { // then somebody has to start a seed again
+					s.events["nobody to call"]++
+					cfg := c.config("seed")
+					cfg.Bind = address(1)
+					_, err := c.join(cfg)
+					require.NoError(c.t, err)
+				}
+				bound += within
+			}
 			took := c.agree(bound, c.names()...)
 			if hold < 0 {
 				slowest = max(slowest, took)
