@@ -239,6 +239,7 @@ func TestRandomSchedules(t *testing.T) {
 				bound += within
 			}
 			took := c.agree(bound, c.names()...)
+			c.t.Logf("schedule %d: agreed after %v, of %v", i, took, bound)
 			if hold < 0 {
 				slowest = max(slowest, took)
 			}
