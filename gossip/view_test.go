@@ -176,7 +176,7 @@ func TestWhoIsMissing(t *testing.T) {
 	require.ElementsMatch(t, []string{"n5:1", "n6:1", "n7:1", "n8:1", "n9:1"}, all)
 	var before []string
 	for i := range 20 {
-		some := v.missing(nil, 3, day.Add(time.Duration(i)))
+		some := v.missing(nil, 3, day.Add(time.Duration(i+1)))
 		require.Len(t, some, 3)
 		if i > 0 {
 			require.Subset(t, append(before, some...), all, "in turn: 3 and 3 are all 5")
