@@ -204,8 +204,8 @@ func (m *Member) call(ctx context.Context, addrs []string) error {
 	return errors.Join(all...)
 }
 
-// rejoinLoop calls, again and again, the seeds that are not among the members alive, and some members that have failed, in turn.
-// memberlist forgets who has been dead for long, and then nobody would call the other side of a partition any more.
+// rejoinLoop calls, again and again, the seeds that are not among the members alive, and some members that have failed, in
+// turn. memberlist forgets who has been dead for long, and then nobody would call the other side of a partition any more.
 func (m *Member) rejoinLoop() {
 	for {
 		m.mu.Lock()
