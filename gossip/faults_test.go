@@ -363,8 +363,8 @@ func TestOtherLabelOrKey(t *testing.T) {
 	})
 }
 
-// Nobody is taken for dead, but for once in some 7 hours among 32: that, and no more, is let pass. memberlist's queue has one
-// of two messages of the same length overwrite the other now and then, and if that was a member's objection to being
+// Nobody is taken for dead, but for once in some 7 hours among 32: that, and no more, is let pass. memberlist's queue has
+// one of two messages of the same length overwrite the other now and then, and if that was a member's objection to being
 // suspected, nobody hears of it (its pull requests 263 and 324, open in November 2026).
 //
 // 10 minutes among 100 members take a minute of computing, so they have 3: as many probes as 32 send in 10.
@@ -374,7 +374,8 @@ func TestLoss20(t *testing.T) {
 		c.net.disturb(0.2, 0.1, quick)
 		off := make(map[string]time.Duration) // for how long a member was off some ring
 		const step = 100 * time.Millisecond
-		for end := time.Now().Add(map[int]time.Duration{5: 10, 32: 10, 100: 3}[n] * time.Minute); time.Now().Before(end); time.Sleep(step) {
+		end := time.Now().Add(map[int]time.Duration{5: 10, 32: 10, 100: 3}[n] * time.Minute)
+		for ; time.Now().Before(end); time.Sleep(step) {
 			synctest.Wait()
 			missing := make(map[string]bool)
 			for _, m := range c.members {
