@@ -3,10 +3,11 @@ package gossip
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,11 +22,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestMain has the garbage of memberlist collected less often: hundreds of members make so much of it that this would take
+// a third of all time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
+
 // cluster is a number of members on a network in memory, in fake time. A seed decides the network and the schedule; how
 // goroutines take turns it cannot.
 type cluster struct {
 	t       *testing.T
 	net     *network
+	random  *rand.Rand
 	opts    hashring.Options
 	members map[string]*node // that run
 	all     []*node          // that ever ran
@@ -51,11 +60,12 @@ func inCluster(t *testing.T, seed uint64, test func(c *cluster)) {
 		c := &cluster{
 			t:       t,
 			net:     newNetwork(seed),
+			random:  rand.New(rand.NewPCG(seed, 2)),
 			opts:    hashring.Options{VirtualNodes: 16},
 			members: make(map[string]*node),
 			prints:  make(map[*hashring.Ring]uint64),
 			patient: time.Minute,
-			log:     slog.NewTextHandler(io.Discard, nil),
+			log:     slog.DiscardHandler,
 		}
 		if os.Getenv("GOSSIP_LOG") != "" {
 			c.log = slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo})
@@ -70,6 +80,11 @@ func inCluster(t *testing.T, seed uint64, test func(c *cluster)) {
 	})
 }
 
+// address returns the i-th address that is given out, from 1 on.
+func address(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), defaultPort)
+}
+
 // config returns the configuration of a member at an address of its own.
 func (c *cluster) config(name string) Config {
 	c.addrs++
@@ -77,7 +92,7 @@ func (c *cluster) config(name string) Config {
 		Cluster: "test",
 		Node:    hashring.Node{Name: name},
 		Addr:    name + ":80",
-		Bind:    netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(c.addrs >> 8), byte(c.addrs)}), defaultPort),
+		Bind:    address(c.addrs),
 		Seeds:   Static("10.0.0.1:7946", "10.0.0.2:7946", "10.0.0.3:7946"),
 		Logger:  slog.New(c.log).With("member", name),
 		Feed:    c.feed,
@@ -204,8 +219,14 @@ func (c *cluster) agree(within time.Duration, names ...string) time.Duration {
 		}
 		if took > within {
 			slices.Sort(other)
-			require.Failf(c.t, "no agreement", "%d of %d members have another ring after %v: %v\n%s has %s, not %v; %+v",
-				len(other), len(c.members), took, other, other[0], namesOf(c.members[other[0]].live.Load()), names, c.members[other[0]].Status())
+			rings := make(map[string][]string)
+			for _, name := range other {
+				s := c.members[name].Status()
+				ring := fmt.Sprintf("%s %v %+v", namesOf(c.members[name].live.Load()), s.State, s.Agreement)
+				rings[ring] = append(rings[ring], name)
+			}
+			require.Failf(c.t, "no agreement", "%d of %d members have another ring than %v after %v: %v",
+				len(other), len(c.members), names, took, rings)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

@@ -45,8 +45,8 @@ type Config struct {
 	// MinMembers is how many nodes the ring must have for Ready.
 	MinMembers int
 
-	// Rejoin is how often seeds are called that are not among the members alive, and some members that have failed:
-	// nothing else heals a partition that has lasted long. 0 stands for 30 s.
+	// Rejoin is how often seeds are called that are not among the members alive, and three members that have failed, in
+	// turn: nothing else heals a partition that has lasted long. 0 stands for 30 s.
 	Rejoin time.Duration
 
 	// Tombstone is for how long members that left or failed are remembered, which must be longer than any member is cut

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -47,8 +48,8 @@ func TestWeightChange(t *testing.T) {
 // A member that is suspected all the time objects all the time, and memberlist drops an update that an objection overtakes.
 // It is told again.
 func TestNewsOfAMemberThatIsSuspected(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		c.boot(5)
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
 		m := c.members["m001"]
 		m.mu.Lock()
 		m.self.weight = 9
@@ -157,12 +158,12 @@ func TestLongPartition(t *testing.T) {
 
 // The seeds are gone for good; the members remember each other.
 func TestLongPartitionWithoutSeeds(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		c.boot(12)
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
 		for _, name := range []string{"m000", "m001", "m002"} {
 			c.leave(name)
 		}
-		c.split("m003", "m004", "m005", "m006")
+		c.split(c.names()[:(n-3)/2]...)
 		time.Sleep(3 * time.Minute)
 		c.net.heal()
 		c.t.Logf("agreed after %v", c.agree(32*time.Second, c.names()...))
@@ -183,9 +184,11 @@ func TestLeaveDuringAPartition(t *testing.T) {
 }
 
 // stale lets a member miss that another leaves, so that it is heard of as alive, from one who believes it, when all others
-// have forgotten that name. It returns for how long some ring had the member that left.
-func stale(c *cluster, tombstone time.Duration) (back time.Duration) {
-	for _, name := range numbered(5) {
+// have forgotten that name. It returns for how long the ring of another had the member that left.
+//
+// memberlist forgets once it has probed all members, which is once in as many seconds as there are.
+func stale(c *cluster, n int, tombstone time.Duration) (back time.Duration) {
+	for _, name := range numbered(n) {
 		cfg := c.config(name)
 		cfg.Tombstone = tombstone
 		cfg.Tune = func(conf *memberlist.Config) {
@@ -197,16 +200,16 @@ func stale(c *cluster, tombstone time.Duration) (back time.Duration) {
 		_, err := c.join(cfg)
 		require.NoError(c.t, err)
 	}
-	c.agree(2*time.Second, numbered(5)...)
+	c.agree(2*time.Second, numbered(n)...)
 	c.split("m004")
 	time.Sleep(time.Second)
 	c.leave("m003")
-	time.Sleep(20 * time.Second)
+	time.Sleep(15*time.Second + 2*time.Second*time.Duration(n))
 	c.net.heal()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		synctest.Wait()
-		for _, name := range []string{"m000", "m001", "m002"} {
-			if _, on := c.members[name].live.Load().Node("m003"); on {
+		for name, m := range c.members {
+			if _, on := m.live.Load().Node("m003"); on && name != "m004" {
 				back += 100 * time.Millisecond
 				break
 			}
@@ -216,20 +219,18 @@ func stale(c *cluster, tombstone time.Duration) (back time.Duration) {
 }
 
 func TestStaleMemberBringsNobodyBack(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		t := c.t
-		require.Zero(t, stale(c, 0))
+	eachSize(t, func(c *cluster, n int) {
+		require.Zero(c.t, stale(c, n, 0))
 		c.agree(0, c.names()...) // and has been told
 	})
 }
 
 // Without tombstones, or with ones that do not last, the same schedule does bring it back: so the test above can fail.
 func TestStaleMemberBringsOthersBackOnceTombstonesAreOver(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		t := c.t
-		back := stale(c, time.Second)
-		t.Logf("back for %v", back)
-		require.NotZero(t, back)
+	eachSize(t, func(c *cluster, n int) {
+		back := stale(c, n, time.Second)
+		c.t.Logf("back for %v", back)
+		require.NotZero(c.t, back)
 	})
 }
 
@@ -276,16 +277,15 @@ func TestRestartAfterLeaving(t *testing.T) {
 
 // Peers hold it for dead with a higher incarnation than a process that has just begun can know of.
 func TestFault81_RestartAfterAllTakeItForDead(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		t := c.t
-		c.boot(5)
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
 		for range 3 {
-			require.NoError(t, c.members["m003"].SetWeight(c.t.Context(), 2))
+			require.NoError(c.t, c.members["m003"].SetWeight(c.t.Context(), 2))
 		}
 		old := c.crash("m003")
 		c.agree(15*time.Second, c.names()...)
 		_, err := c.join(old.cfg)
-		require.NoError(t, err)
+		require.NoError(c.t, err)
 		c.agree(7*time.Second, c.names()...)
 	})
 }
@@ -305,8 +305,8 @@ func TestOneNameTwice(t *testing.T) {
 
 // The name is still that of a member that crashed, and the context ends before it is given up.
 func TestNameThatIsNotFreeYet(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		c.boot(5)
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
 		c.crash("m003")
 		c.patient = 3 * time.Second
 		_, err := c.join(c.config("m003"))
@@ -343,15 +343,15 @@ func TestOtherParameters(t *testing.T) {
 
 func TestOtherLabelOrKey(t *testing.T) {
 	key := func(b byte) []byte { return []byte(strings.Repeat(string(rune(b)), 16)) }
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		t := c.t
-		for _, name := range numbered(5) {
+	eachSize(t, func(c *cluster, n int) {
+		c.patient = 15 * time.Second // for those that are never let in
+		for _, name := range numbered(n) {
 			cfg := c.config(name)
 			cfg.Keys = [][]byte{key('a')}
 			_, err := c.join(cfg)
-			require.NoError(t, err)
+			require.NoError(c.t, err)
 		}
-		c.agree(2*time.Second, numbered(5)...)
+		c.agree(2*time.Second, numbered(n)...)
 		cfg := c.config("label")
 		cfg.Cluster, cfg.Keys = "other", [][]byte{key('a')}
 		c.refused(cfg, ErrNoSeed)
@@ -363,38 +363,58 @@ func TestOtherLabelOrKey(t *testing.T) {
 	})
 }
 
+// Nobody is taken for dead, but for once in some 7 hours among 32: that, and no more, is let pass. memberlist's queue has
+// one of two messages of the same length overwrite the other now and then, and if that was a member's objection to being
+// suspected, nobody hears of it (its pull requests 263 and 324, open in November 2026).
+//
+// 10 minutes among 100 members take a minute of computing, so they have 3: as many probes as 32 send in 10.
 func TestLoss20(t *testing.T) {
-	for _, n := range []int{5, 32} {
-		t.Run(numbered(n)[n-1], func(t *testing.T) {
-			inCluster(t, seed.Of(t), func(c *cluster) {
-				c.boot(n)
-				c.net.disturb(0.2, 0.1, quick)
-				c.unchanged(10 * time.Minute)
-				c.start("new")
-				c.t.Logf("join: agreed after %v", c.agree(10*time.Second, c.names()...))
-				c.leave("m003")
-				c.t.Logf("leave: agreed after %v", c.agree(10*time.Second, c.names()...))
-			})
-		})
-	}
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
+		c.net.disturb(0.2, 0.1, quick)
+		off := make(map[string]time.Duration) // for how long a member was off some ring
+		const step = 100 * time.Millisecond
+		end := time.Now().Add(map[int]time.Duration{5: 10, 32: 10, 100: 3}[n] * time.Minute)
+		for ; time.Now().Before(end); time.Sleep(step) {
+			synctest.Wait()
+			missing := make(map[string]bool)
+			for _, m := range c.members {
+				if ring := m.live.Load(); ring.Len() < n {
+					for name := range c.members {
+						if _, on := ring.Node(name); !on {
+							missing[name] = true
+						}
+					}
+				}
+			}
+			for name := range missing {
+				off[name] += step
+			}
+		}
+		require.LessOrEqual(c.t, len(off), 1, "%v", off)
+		for _, d := range off {
+			require.Less(c.t, d, 30*time.Second, "%v", off)
+		}
+		c.agree(30*time.Second, c.names()...)
+		c.start("new")
+		c.t.Logf("join: agreed after %v", c.agree(10*time.Second, c.names()...))
+		c.leave("m003")
+		c.t.Logf("leave: agreed after %v", c.agree(10*time.Second, c.names()...))
+	})
 }
 
 func TestLoss50(t *testing.T) {
-	for _, n := range []int{5, 32} {
-		t.Run(numbered(n)[n-1], func(t *testing.T) {
-			inCluster(t, seed.Of(t), func(c *cluster) {
-				c.boot(n)
-				c.net.disturb(0.5, 0.1, quick)
-				time.Sleep(time.Minute)
-				c.start("new")
-				c.leave("m003")
-				c.crash("m004")
-				time.Sleep(time.Minute)
-				c.net.disturb(0, 0, quick)
-				c.t.Logf("agreed after %v", c.agree(time.Minute, c.names()...))
-			})
-		})
-	}
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
+		c.net.disturb(0.5, 0.1, quick)
+		time.Sleep(time.Minute)
+		c.start("new")
+		c.leave("m003")
+		c.crash("m004")
+		time.Sleep(time.Minute)
+		c.net.disturb(0, 0, quick)
+		c.t.Logf("agreed after %v", c.agree(time.Minute, c.names()...))
+	})
 }
 
 // One member cannot send to another, though the other way works: those between tell that it is alive.
@@ -422,14 +442,13 @@ func TestOneWayCutFromAll(t *testing.T) {
 }
 
 func TestOnChangeThatBlocksForEver(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		t := c.t
-		c.boot(5)
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
 		block := make(chan struct{})
 		cfg := c.config("slow")
 		cfg.Feed.OnChange = func(hashring.Change) { <-block }
 		slow, err := c.join(cfg)
-		require.NoError(t, err)
+		require.NoError(c.t, err)
 		c.agree(time.Second, c.names()...)
 		for _, name := range []string{"x", "y", "z"} {
 			c.start(name)
@@ -438,33 +457,34 @@ func TestOnChangeThatBlocksForEver(t *testing.T) {
 		c.unchanged(2 * time.Minute)
 		start := time.Now()
 		delete(c.members, "slow")
-		require.NoError(t, slow.Close())
-		require.LessOrEqual(t, time.Since(start), time.Second)
+		require.NoError(c.t, slow.Close())
+		require.LessOrEqual(c.t, time.Since(start), time.Second)
 		close(block)
 	})
 }
 
 func TestFlapping(t *testing.T) {
 	eachSize(t, func(c *cluster, n int) {
-		if n > 32 {
-			c.t.Skip("nothing new")
-		}
+		noticed := map[int]time.Duration{5: 9 * time.Second, 32: 11 * time.Second, 100: 13 * time.Second}[n]
 		c.boot(n)
 		watcher := c.members["m001"]
 		before := watcher.changes.Load()
-		for i := range 40 { // some 6 minutes
+		start := time.Now()
+		for i := 0; time.Since(start) < 5*time.Minute; i++ {
 			old := c.crash("m003")
-			time.Sleep(2 * time.Second)
-			if i%2 == 0 { // long enough to be noticed
-				time.Sleep(9 * time.Second)
+			if i%2 == 0 {
+				time.Sleep(noticed)
 			}
+			time.Sleep(2 * time.Second)
 			_, err := c.join(old.cfg)
 			require.NoError(c.t, err)
 			time.Sleep(2 * time.Second)
 		}
 		synctest.Wait()
-		c.t.Logf("%d changes", watcher.changes.Load()-before)
-		require.LessOrEqual(c.t, watcher.changes.Load()-before, int64(8))
+		changes := watcher.changes.Load() - before
+		c.t.Logf("%d changes", changes)
+		require.NotZero(c.t, changes, "it was noticed")
+		require.LessOrEqual(c.t, changes, int64(8))
 		c.agree(6*time.Minute, c.names()...)
 	})
 }
@@ -497,6 +517,10 @@ type errorsIn struct {
 	count *atomic.Int64
 }
 
+func (e errorsIn) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelError || e.Handler.Enabled(ctx, l)
+}
+
 func (e errorsIn) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
 		e.count.Add(1)
@@ -510,39 +534,39 @@ func (e errorsIn) WithAttrs(a []slog.Attr) slog.Handler {
 
 func TestKeyRotation(t *testing.T) {
 	old, next := []byte("0123456789abcdef"), []byte("fedcba9876543210fedcba9876543210")
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		t := c.t
+	eachSize(t, func(c *cluster, n int) {
 		failures := new(atomic.Int64)
 		c.log = errorsIn{c.log, failures}
 		with := func(name string, keys ...[]byte) {
 			cfg := c.config(name)
 			cfg.Keys = keys
 			_, err := c.join(cfg)
-			require.NoError(t, err)
-			c.agree(2*time.Second, c.names()...)
+			require.NoError(c.t, err)
 		}
-		for _, name := range numbered(5) {
+		for _, name := range numbered(n) {
 			with(name, old)
 		}
+		c.agree(2*time.Second, c.names()...)
 		for i, keys := range [][][]byte{{old, next}, {next, old}, {next}} {
 			for _, m := range c.members {
-				require.NoError(t, m.Rotate(keys))
-				time.Sleep(3 * time.Second) // some have the new keys, others the old ones
+				require.NoError(c.t, m.Rotate(keys))
+				time.Sleep(15 * time.Second / time.Duration(n)) // some have the new keys, others the old ones
 			}
 			with([]string{"x", "y", "z"}[i], keys...)
+			c.agree(2*time.Second, c.names()...)
 		}
 		c.unchanged(10 * time.Second)
-		require.Zero(t, failures.Load(), "messages that could not be read")
+		require.Zero(c.t, failures.Load(), "messages that could not be read")
 
 		m := c.members["x"]
 		mine := [][]byte{[]byte("0000000000000000")}
-		require.NoError(t, m.Rotate([][]byte{next, mine[0]}))
+		require.NoError(c.t, m.Rotate([][]byte{next, mine[0]}))
 		mine[0][0] = 1
-		require.Equal(t, [][]byte{next, []byte("0000000000000000")}, m.keys.GetKeys(), "they are copied")
-		require.NoError(t, m.Rotate([][]byte{next}))
-		require.Equal(t, [][]byte{next}, m.keys.GetKeys())
+		require.Equal(c.t, [][]byte{next, []byte("0000000000000000")}, m.keys.GetKeys(), "they are copied")
+		require.NoError(c.t, m.Rotate([][]byte{next}))
+		require.Equal(c.t, [][]byte{next}, m.keys.GetKeys())
 		for _, keys := range [][][]byte{nil, {[]byte("short")}} {
-			require.ErrorIs(t, m.Rotate(keys), hashring.ErrOptions)
+			require.ErrorIs(c.t, m.Rotate(keys), hashring.ErrOptions)
 		}
 		cfg := c.config("old")
 		cfg.Keys = [][]byte{old}
@@ -551,23 +575,22 @@ func TestKeyRotation(t *testing.T) {
 }
 
 func TestEndingTwice(t *testing.T) {
-	inCluster(t, seed.Of(t), func(c *cluster) {
-		t := c.t
-		c.boot(5)
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
 		m := c.members["m003"]
 		delete(c.members, "m003")
-		require.NoError(t, m.Err())
-		require.NoError(t, m.Leave(c.t.Context(), nil))
-		require.NoError(t, m.Leave(c.t.Context(), nil))
-		require.NoError(t, m.Close())
+		require.NoError(c.t, m.Err())
+		require.NoError(c.t, m.Leave(c.t.Context(), nil))
+		require.NoError(c.t, m.Leave(c.t.Context(), nil))
+		require.NoError(c.t, m.Close())
 		<-m.Done()
-		require.ErrorIs(t, m.Err(), ErrClosed)
-		require.ErrorIs(t, m.SetWeight(c.t.Context(), 2), ErrClosed)
-		require.Equal(t, Closed, m.Status().State)
+		require.ErrorIs(c.t, m.Err(), ErrClosed)
+		require.ErrorIs(c.t, m.SetWeight(c.t.Context(), 2), ErrClosed)
+		require.Equal(c.t, Closed, m.Status().State)
 
 		m = c.crash("m004")
-		require.NoError(t, m.Close())
-		require.ErrorIs(t, m.Leave(c.t.Context(), nil), ErrClosed)
+		require.NoError(c.t, m.Close())
+		require.ErrorIs(c.t, m.Leave(c.t.Context(), nil), ErrClosed)
 
 		m = c.members["m002"]
 		delete(c.members, "m002")
@@ -582,12 +605,12 @@ func TestEndingTwice(t *testing.T) {
 			}()
 		}
 		time.Sleep(10 * time.Second)
-		require.Equal(t, Leaving, m.Status().State)
-		require.NoError(t, m.Close())
+		require.Equal(c.t, Leaving, m.Status().State)
+		require.NoError(c.t, m.Close())
 		err := errors.Join(<-left, <-left) // one of them does it, the other waits
-		require.ErrorIs(t, err, ErrClosed)
-		require.ErrorIs(t, err, drained)
-		c.agree(15*time.Second, "m000", "m001")
+		require.ErrorIs(c.t, err, ErrClosed)
+		require.ErrorIs(c.t, err, drained)
+		c.agree(15*time.Second, c.names()...)
 	})
 }
 
@@ -607,6 +630,32 @@ func TestCloseDuringJoin(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoSeed)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, time.Second, time.Since(start))
+	})
+}
+
+// The context ends while one of the others may be taking the member in: if so, it is taken for failed.
+func TestContextThatEndsAnywhereInAJoin(t *testing.T) {
+	eachSize(t, func(c *cluster, n int) {
+		c.boot(n)
+		takenIn := 0 // without knowing
+		for c.patient = 0; len(c.members) == n; c.patient += 4 * time.Millisecond {
+			require.Less(c.t, c.patient, 100*time.Millisecond)
+			name := fmt.Sprint("hasty after ", c.patient)
+			_, err := c.join(c.config(name))
+			if err == nil {
+				break
+			}
+			require.ErrorIs(c.t, err, ErrNoSeed)
+			require.ErrorIs(c.t, err, context.DeadlineExceeded)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if _, on := c.members["m004"].live.Load().Node(name); on {
+				takenIn++
+			}
+			c.agree(15*time.Second, c.names()...)
+		}
+		c.t.Logf("in after %v; of those who gave up before, %d were on the rings for a moment", c.patient, takenIn)
+		c.agree(time.Second, c.names()...)
 	})
 }
 

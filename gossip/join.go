@@ -204,8 +204,8 @@ func (m *Member) call(ctx context.Context, addrs []string) error {
 	return errors.Join(all...)
 }
 
-// rejoinLoop calls, again and again, the seeds that are not among the members alive, and some members that have failed.
-// memberlist forgets who has been dead for long, and then nobody would call the other side of a partition any more.
+// rejoinLoop calls, again and again, the seeds that are not among the members alive, and some members that have failed, in
+// turn. memberlist forgets who has been dead for long, and then nobody would call the other side of a partition any more.
 func (m *Member) rejoinLoop() {
 	for {
 		m.mu.Lock()
@@ -234,7 +234,7 @@ func (m *Member) rejoin() {
 	}
 	m.mu.Lock()
 	m.view.tidy(time.Now())
-	calls := m.view.missing(seeds, callFailed)
+	calls := m.view.missing(seeds, callFailed, time.Now())
 	m.mu.Unlock()
 	if len(calls) == 0 {
 		return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"runtime"
 	"testing"
@@ -12,6 +13,17 @@ import (
 	"github.com/clockwise-go/hashring"
 	"github.com/stretchr/testify/require"
 )
+
+// onLoopback returns the configuration of a member on this machine.
+func onLoopback(name string, seeds ...string) Config {
+	return Config{
+		Cluster: "loopback",
+		Node:    hashring.Node{Name: name},
+		Bind:    netip.MustParseAddrPort("127.0.0.1:0"),
+		Seeds:   Static(seeds...),
+		Logger:  slog.New(slog.DiscardHandler),
+	}
+}
 
 // Five members over sockets of this machine, in real time: they join, one changes its weight, one leaves, all end, and
 // nothing of them is left.
@@ -24,25 +36,16 @@ func TestSmokeOverLoopback(t *testing.T) {
 	defer cancel()
 	var members []*Member
 	var lives []*hashring.Live
-	var seed string
+	var seeds []string
 	for i := range 5 {
 		live := hashring.NewLive(nil)
-		cfg := Config{
-			Cluster:    "smoke",
-			Node:       hashring.Node{Name: fmt.Sprint("node-", i)},
-			Bind:       netip.MustParseAddrPort("127.0.0.1:0"),
-			Addr:       fmt.Sprint("127.0.0.1:", 8000+i),
-			Keys:       [][]byte{bytes.Repeat([]byte{7}, 32)},
-			MinMembers: 5,
-		}
-		if i > 0 {
-			cfg.Seeds = Static(seed)
-		}
+		cfg := onLoopback(fmt.Sprint("node-", i), seeds...)
+		cfg.Addr = fmt.Sprint("127.0.0.1:", 8000+i)
+		cfg.Keys = [][]byte{bytes.Repeat([]byte{7}, 32)}
+		cfg.MinMembers = 5
 		m, err := Join(ctx, live, cfg)
 		require.NoError(t, err)
-		if i == 0 {
-			seed = m.Gossip().String()
-		}
+		seeds = append(seeds, m.Gossip().String())
 		members, lives = append(members, m), append(lives, live)
 	}
 	for _, m := range members {

@@ -15,6 +15,7 @@ type peer struct {
 	metadata
 	gossip   string    // where it is to be reached by other members
 	failedAt time.Time // zero while it is alive
+	called   time.Time // when this member called it last since, in case it is there again
 	print    uint64    // the fingerprint of its ring
 	heard    time.Time // when it told that; zero if it has not
 }
@@ -140,23 +141,25 @@ func (v *view) tidy(now time.Time) {
 	}
 }
 
-// missing returns which of the seeds are not members alive, and some members that have failed: those that should be
-// called, in case they are there again.
-func (v *view) missing(seeds []string, some int) []string {
+// missing returns which of the seeds are not members alive, and some members that have failed, in turn: those that should
+// be called now, in case they are there again.
+func (v *view) missing(seeds []string, some int, now time.Time) []string {
 	calls := make(map[string]bool)
 	for _, addr := range seeds {
 		calls[addr] = true
 	}
+	var failed []*peer
 	for _, p := range v.peers { // in random order
 		if p.alive() {
 			delete(calls, p.gossip)
+		} else {
+			failed = append(failed, p)
 		}
 	}
-	for _, p := range v.peers {
-		if some > 0 && !p.alive() {
-			calls[p.gossip] = true
-			some--
-		}
+	slices.SortFunc(failed, func(a, b *peer) int { return a.called.Compare(b.called) })
+	for _, p := range failed[:min(some, len(failed))] {
+		calls[p.gossip] = true
+		p.called = now
 	}
 	return slices.Collect(maps.Keys(calls))
 }
