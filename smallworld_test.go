@@ -23,7 +23,7 @@ type smallWorld struct {
 // sixPositions are at both ends of the circle and in its middle, with neighbours and without.
 var sixPositions = []uint64{0, 1, 1 << 62, 1 << 63, math.MaxUint64 - 1, math.MaxUint64}
 
-func (w smallWorld) String() string { return fmt.Sprintf("%dx2 on %d", w.nodes, len(w.at)) }
+func (w smallWorld) String() string { return fmt.Sprintf("%dx2-on-%d", w.nodes, len(w.at)) }
 
 // keys returns the positions, those next to them, and so one of every arc there can be.
 func (w smallWorld) keys() []uint64 {
@@ -62,16 +62,17 @@ var raceDetector bool
 
 // each calls f with every ring, but under -short and with the race detector one of 97. Rings with one pair of positions
 // for the first node are a subtest; they run on all processors.
-func (w smallWorld) each(t *testing.T, f func(t *testing.T, nodes []hashring.Node)) {
+func (w smallWorld) each(t *testing.T, f func(t *testing.T, number int, nodes []hashring.Node)) {
 	step, pairs := 1, len(w.at)*len(w.at)
 	if testing.Short() || raceDetector {
 		step = 97
 	}
+	t.Logf("soak: %d rings of %s in %s", (w.rings()+step-1)/step, w, t.Name())
 	for pair := range pairs {
 		t.Run(fmt.Sprint(pair), func(t *testing.T) {
 			t.Parallel()
 			for number := pair; number < w.rings(); number += pairs * step {
-				f(t, w.ring(number))
+				f(t, number, w.ring(number))
 			}
 		})
 	}
@@ -115,15 +116,19 @@ func smallWorlds(t *testing.T, f func(t *testing.T, w smallWorld)) {
 	}
 }
 
-// Under a Placement the order of the nodes counts, so each ring is made in all orders, and each is its model's: every key,
-// every number of replicas. Without any of its nodes it is the ring of the others in their order, and with that again
-// the ring in which it comes last.
+// Under a Placement the order of the nodes counts, so each ring is made in all orders, but of four nodes in one: but for
+// the names it is another of the rings in any other. Each is its model's: every key, every number of replicas. Without any
+// of its nodes it is the ring of the others in their order, and with that again the ring in which it comes last.
 func TestEveryPlacementOfASmallWorld(t *testing.T) {
 	smallWorlds(t, func(t *testing.T, w smallWorld) {
 		p, keys := positioned{w.at}, w.keys()
 		opts := &hashring.Options{Placement: p}
-		w.each(t, func(t *testing.T, nodes []hashring.Node) {
+		w.each(t, func(t *testing.T, number int, nodes []hashring.Node) {
+			turn := 0
 			permutations(len(nodes), func(order []int) {
+				if turn++; len(nodes) > 3 && turn-1 != number%24 {
+					return
+				}
 				list := make([]hashring.Node, 0, len(nodes))
 				for _, i := range order {
 					list = append(list, nodes[i])
@@ -158,7 +163,7 @@ func requireSame(t *testing.T, r, s *hashring.Ring) {
 func TestEveryRingOfASmallWorld(t *testing.T) {
 	smallWorlds(t, func(t *testing.T, w smallWorld) {
 		place, keys := nativeTokens(hashring.XXH64, 1), w.keys()
-		w.each(t, func(t *testing.T, nodes []hashring.Node) {
+		w.each(t, func(t *testing.T, _ int, nodes []hashring.Node) {
 			repeated, ascending := 0, true
 			for i := range nodes {
 				a, b := nodes[i].Label[0]-'0', nodes[i].Label[2]-'0'

@@ -282,6 +282,7 @@ func TestRandomSchedules(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d schedules of %d events: %v", count, events, total)
+	t.Logf("soak: %d events in %d schedules of gossip", count*events, count)
+	t.Logf("%v", total)
 	t.Logf("without hold-down, they agreed after %v at most", slowest)
 }
