@@ -55,8 +55,8 @@ bench:
 
 # The module of its own for rings that agree by gossip.
 check-gossip:
-	cd gossip && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./...
-	cd gossip && $(GO) test -race -short -shuffle=on . && GOARCH=386 CGO_ENABLED=0 $(GO) test -short .
+	cd gossip && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test -timeout 30m ./...
+	cd gossip && $(GO) test -timeout 30m -race -short -shuffle=on . && GOARCH=386 CGO_ENABLED=0 $(GO) test -short .
 
 # The module of its own for sources that need clients: against etcd (Debian: etcd-server), and servers that stand for those
 # of Kubernetes and Consul. Without etcd its tests are skipped, or with INTEROP=require a failure.

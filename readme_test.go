@@ -75,7 +75,7 @@ func TestDocumentsNameRealTests(t *testing.T) {
 		require.NoError(t, err)
 		for _, name := range regexp.MustCompile(`\b(Test|Fuzz|Benchmark|Example)[A-Z]\w+`).FindAllString(string(text), -1) {
 			named++
-			require.Contains(t, code.String(), "func "+name+"(", "%s names it", file)
+			require.True(t, strings.Contains(code.String(), "func "+name+"("), "%s names %s, which is not there", file, name)
 		}
 	}
 	require.Greater(t, named, 20)
