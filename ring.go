@@ -108,6 +108,14 @@ func (r *Ring) Without(names ...string) (*Ring, error) {
 	return r.derive(next, nil)
 }
 
+// Check returns what is wrong with nodes, as [New] with the options of r would: a [NodeError] for each that is
+// [ErrInvalidNode] or [ErrDuplicateNode]. It makes no tokens, so it neither counts them nor asks a Placement. A source of
+// nodes can tell with it at once that a list is no good. It costs O(N) for N nodes.
+func (r *Ring) Check(nodes []Node) error {
+	_, err := checked(nodes, r.opts.Placement != nil)
+	return err
+}
+
 // check returns nodes in the form that a ring stores, or why they cannot be in one that has held tokens besides.
 func (r *Ring) check(nodes []Node, held int) ([]Node, error) {
 	opts := r.Options()

@@ -119,6 +119,7 @@ func TestInvalidNodes(t *testing.T) {
 		base := mustNew(t, hashring.Nodes("base", "a"), c.opts)
 		before := base.String()
 		check(base.With(c.nodes...))
+		check(nil, base.Check(c.nodes))
 		require.Equal(t, before, base.String())
 	}
 }

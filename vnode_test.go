@@ -406,6 +406,7 @@ func TestMaxTokens(t *testing.T) {
 	require.ErrorAs(t, err, &at)
 	require.Equal(t, 2, at.Index)
 	require.Equal(t, "x", at.Name)
+	require.NoError(t, r.Check(hashring.Nodes("z", "y", "x")), "which counts no tokens")
 
 	same, err := r.With(hashring.Node{Name: "c"})
 	require.ErrorIs(t, err, hashring.ErrTooManyTokens)

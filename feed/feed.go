@@ -108,15 +108,12 @@ func New(l *hashring.Live, opts *Options) (*Feed, error) {
 // Update says which nodes there are: all, those that are as before too. A node that was there and is not in the list is
 // lost. Order matters under a [hashring.Placement] alone. Update copies nodes, and costs O(N).
 //
-// A name that is in the list twice is [hashring.ErrDuplicateNode], and the whole list is ignored. Whether the nodes are
-// valid otherwise is up to the ring; if not, it stays as it is, and [Feed.Status] has the error.
+// A list that is no good, by [hashring.Ring.Check], is ignored, and the error says which nodes are at fault. What only the
+// whole ring shows, too many tokens or a node that its Placement refuses, shows later: the ring stays as it is, and
+// [Feed.Status] has the error.
 func (f *Feed) Update(nodes []hashring.Node) error {
-	seen := make(map[string]struct{}, len(nodes))
-	for i, n := range nodes {
-		if _, twice := seen[n.Name]; twice {
-			return &hashring.NodeError{Index: i, Name: n.Name, Err: fmt.Errorf("%w: the name is in the list more than once", hashring.ErrDuplicateNode)}
-		}
-		seen[n.Name] = struct{}{}
+	if err := f.live.Load().Check(nodes); err != nil {
+		return err
 	}
 	return f.change(func(now time.Time) bool { return f.members.update(nodes, now) })
 }

@@ -197,14 +197,25 @@ func TestUpdateRefusesANameTwice(t *testing.T) {
 	})
 }
 
-func TestAListThatTheRingRefuses(t *testing.T) {
+func TestUpdateRefusesNodesThatAreNone(t *testing.T) {
 	inWorld(t, "a b", feed.Options{}, func(w *world) {
-		require.NoError(t, w.Update([]hashring.Node{{Name: "a"}, {Name: "b", Weight: math.NaN()}, {Name: ""}}))
-		w.after(time.Hour, "a b")
-		err := w.Status().Err
+		err := w.Update([]hashring.Node{{Name: "a"}, {Name: "b", Weight: math.NaN()}, {Name: ""}})
 		require.ErrorIs(t, err, hashring.ErrInvalidNode)
 		require.ErrorContains(t, err, `"b"`)
 		require.ErrorContains(t, err, "the name is empty")
+		w.after(time.Hour, "a b")
+		require.NoError(t, w.Status().Err)
+		require.Equal(t, feed.Steady, w.Status().State)
+	})
+}
+
+func TestAListThatTheRingRefuses(t *testing.T) {
+	inWorld(t, "a b", feed.Options{}, func(w *world) {
+		require.NoError(t, w.Update([]hashring.Node{{Name: "a"}, {Name: "b", Weight: 1e9}}))
+		w.after(time.Hour, "a b")
+		err := w.Status().Err
+		require.ErrorIs(t, err, hashring.ErrTooManyTokens)
+		require.ErrorContains(t, err, `"b"`)
 		require.Contains(t, w.log.String(), "the ring refuses")
 		w.update("a b c")
 		w.after(settled, "a b c")
