@@ -291,7 +291,8 @@ func (w world) order(nodes []hashring.Node) []hashring.Node {
 	return nodes
 }
 
-// After every one of a random sequence of changes the ring answers as the model does, and is the ring that New makes.
+// After every one of a random sequence of changes the ring answers as the model does, and is the ring that New makes. The
+// ring that it was made from, as it was before and in what it answers, has not changed.
 func TestModel(t *testing.T) {
 	steps := seed.Rounds(t, 500)
 	for _, w := range worlds() {
@@ -300,6 +301,7 @@ func TestModel(t *testing.T) {
 			rng := seed.Random(t)
 			var nodes []hashring.Node
 			live := hashring.NewLive(mustNew(t, nil, &w.opts))
+			last, parent := newNaive(nil, w.place), mustNew(t, nil, &w.opts) // made apart from those of live
 			for step := range steps {
 				var names []string
 				for i := range 1 + rng.IntN(3) {
@@ -332,7 +334,10 @@ func TestModel(t *testing.T) {
 				r := live.Load()
 				m := newNaive(nodes, w.place)
 				requireModel(t, m, r, m.positions())
-				require.True(t, r.Equal(mustNew(t, nodes, &w.opts)))
+				require.True(t, before.Equal(parent), "the ring before is as it was")
+				requireModel(t, last, before, last.positions())
+				last, parent = m, mustNew(t, nodes, &w.opts)
+				require.True(t, r.Equal(parent))
 				require.Equal(t, before == r, before.Equal(r), "a change of nothing, and only that, is the same ring")
 				for range 5 {
 					requireKey(t, m, r, fmt.Sprint("key", step, rng.Uint32()))

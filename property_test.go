@@ -216,7 +216,8 @@ func TestWalksOfLargeRings(t *testing.T) {
 	r := mustNew(t, nodes, &hashring.Options{VirtualNodes: 2})
 	rng := seed.Random(t)
 	for try := range 20 {
-		pos := rng.Uint64()
+		key := fmt.Sprint(rng.Uint64())
+		pos := r.Position(key)
 		if try == 0 {
 			pos = 0
 		}
@@ -241,8 +242,19 @@ func TestWalksOfLargeRings(t *testing.T) {
 		for _, k := range []int{1, 3, 16, 17, 40, 500, n - 1, n, n + 1} {
 			require.Equal(t, walk[:min(k, n)], r.AppendReplicasAt(nil, pos, k))
 			require.Equal(t, spread[:min(k, n)], r.AppendSpreadAt(nil, pos, k))
+			if try > 0 {
+				require.Equal(t, namesOf(r, walk[:min(k, n)]), r.AppendReplicas(nil, key, k))
+				require.Equal(t, namesOf(r, spread[:min(k, n)]), r.AppendSpread(nil, key, k))
+			}
 		}
 	}
+}
+
+func namesOf(r *hashring.Ring, nodes []int) (names []string) {
+	for _, i := range nodes {
+		names = append(names, r.Name(i))
+	}
+	return names
 }
 
 // shares returns the exact part of the circle that each node owns, from the arcs between tokens.

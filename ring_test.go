@@ -218,6 +218,7 @@ func TestNothingAliases(t *testing.T) {
 	require.True(t, r.Equal(want))
 
 	s := mustWith(t, r, hashring.Node{Name: "c", Tokens: []uint64{5}})
+	mustWith(t, r, hashring.Node{Name: "a", Tokens: []uint64{7}}, hashring.Node{Name: "b", Zone: "z"})
 	u := mustWithout(t, s, "a")
 	require.True(t, r.Equal(want), "derived rings share no memory that is written to")
 	require.True(t, mustWithout(t, s, "c").Equal(want))
@@ -262,6 +263,7 @@ func TestEqual(t *testing.T) {
 	empty := mustNew(t, nil, nil)
 	require.False(t, empty.Equal(mustNew(t, nil, &hashring.Options{Placement: listed{}})))
 	require.False(t, empty.Equal(mustNew(t, nil, &hashring.Options{Hash: hashring.NewHash("xxh64", rawFNV1a)})))
+	require.False(t, empty.Equal(mustNew(t, nil, &hashring.Options{VirtualNodes: 159})), "it will have other tokens")
 }
 
 func TestString(t *testing.T) {

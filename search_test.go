@@ -141,8 +141,11 @@ func TestMerge(t *testing.T) {
 				continue
 			}
 			want[0], want[1] = append(want[0], more[0]...), append(want[1], more[1]...)
-			got := merge(circleOf(have), to, kept, circleOf(more))
+			old, fresh := circleOf(have), circleOf(more)
+			got := merge(old, to, kept, fresh)
 			require.True(t, reflect.DeepEqual(circleOf(want), got), "%s, %d nodes", name, nodes)
+			require.True(t, reflect.DeepEqual(circleOf(have), old), "what is merged stays as it was")
+			require.True(t, reflect.DeepEqual(circleOf(more), fresh), "what is merged stays as it was")
 		}
 	}
 }
