@@ -150,6 +150,23 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// As many tokens as any ring may have are counted, and more are one more.
+func TestTokenCountOfTheLargest(t *testing.T) {
+	require.Equal(t, maxMaxTokens, tokenCount(Node{Weight: 1}, maxMaxTokens))
+	require.Equal(t, maxMaxTokens+1, tokenCount(Node{Weight: 1.01}, maxMaxTokens))
+}
+
+// A walk over a large ring takes a bit a node, and no more.
+func TestSizeOfANodeSet(t *testing.T) {
+	for _, nodes := range []uint32{0, 1, smallNodes, smallNodes + 16, smallNodes + 17, 2048, 2049, 3000} {
+		var s nodeSet
+		for i := nodes; i > 0; i-- {
+			require.True(t, s.add(i-1, int(nodes)))
+		}
+		require.LessOrEqual(t, 64*len(s.large), int(nodes)+63)
+	}
+}
+
 // circleOf returns the circle of tokens, given in any order, and their owners: equal tokens by owner.
 func circleOf(in [2][]uint64) circle {
 	order := make([]int, len(in[0]))
