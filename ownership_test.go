@@ -254,6 +254,9 @@ func TestVirtualNodesFor(t *testing.T) {
 		_, err := hashring.VirtualNodesFor(1000, peak, 0.9)
 		require.ErrorIs(t, err, hashring.ErrTooManyTokens)
 	}
+	require.Equal(t, 1, must(hashring.VirtualNodesFor(1<<30-1, 1e6, 0.9)), "as many tokens as a ring may have")
+	_, err := hashring.VirtualNodesFor(1<<30, 1e6, 0.9)
+	require.ErrorIs(t, err, hashring.ErrTooManyTokens)
 }
 
 // Rings with as many virtual nodes as VirtualNodesFor says keep below the peak. At a confidence of 1-1e-9 a ring in 1e9
