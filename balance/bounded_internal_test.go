@@ -171,6 +171,7 @@ func TestCountersHaveTheirOwnCacheLines(t *testing.T) {
 	at := func(p any) uintptr { return reflect.ValueOf(p).Pointer() }
 	counters := b.current().counters
 	for i, c := range counters {
+		require.Zero(t, at(c)%lineSize, "the allocator aligns it")
 		for _, d := range counters[:i] {
 			require.GreaterOrEqual(t, math.Abs(float64(at(&c.load))-float64(at(&d.load))), 64.0)
 			require.NotEqual(t, at(&c.load)/64, at(&d.load)/64)
