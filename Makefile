@@ -91,6 +91,10 @@ SOAK ?= 60
 soak:
 	sh testdata/soak.sh $(SOAK)
 
+# Whether a test notices when an operator is changed, file by file: about an hour.
+mutation:
+	sh testdata/mutation.sh
+
 # The programs that compat agrees with, started on loopback and asked. One that is missing is skipped, or with
 # INTEROP=require a failure. Debian has them: see .ci/run.
 interop:
