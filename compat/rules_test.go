@@ -399,6 +399,10 @@ func TestWeightsBeyondMaxTokens(t *testing.T) {
 		_, err = hashring.New([]hashring.Node{n}, &hashring.Options{Placement: r, MaxTokens: 1000})
 		require.ErrorIs(t, err, hashring.ErrTooManyTokens, name)
 	}
+	r, err := Named("haproxy") // whose weights have a limit of their own
+	require.NoError(t, err)
+	_, err = hashring.New([]hashring.Node{{Name: "a:1", Label: "1", Weight: 256}}, &hashring.Options{Placement: r, MaxTokens: 1000})
+	require.ErrorIs(t, err, hashring.ErrTooManyTokens)
 }
 
 // What is hashed for a server, by its name or Label.
