@@ -271,6 +271,8 @@ func TestDecodeJSONErrors(t *testing.T) {
 		{"[]", hashring.ErrFormat, "cannot unmarshal array"},
 		{good + "{}", hashring.ErrFormat, "more follows"},
 		{replace("hashring/1", "hashring/2"), hashring.ErrFormat, `"hashring/2" is not "hashring/1"`},
+		{`{"format":"hashring/1","nodes":5}`, hashring.ErrFormat, "the nodes are not a list"},
+		{`{"format":"hashring/1","nodes":{"name":"a"}}`, hashring.ErrFormat, "the nodes are not a list"},
 		{replace(`"zone"`, `"zoen"`), hashring.ErrFormat, `unknown field "zoen"`},
 		{replace(`"hash"`, `"hsah"`), hashring.ErrFormat, `unknown field "hsah"`},
 		{replace(`"zone":"z"`, `"zone":"z","zone64":"eg=="`), hashring.ErrFormat, "both zone and zone64"},

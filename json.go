@@ -15,13 +15,15 @@ const jsonFormat = "hashring/1"
 
 // jsonRing is a ring in JSON. Numbers of 64 bits are strings, since many readers of JSON have but 53 bits.
 type jsonRing struct {
-	Format       string     `json:"format"`
-	Hash         string     `json:"hash"`
-	Placement    string     `json:"placement"`
-	VirtualNodes int        `json:"virtualNodes,omitempty"` // none under a Placement
-	Nodes        []jsonNode `json:"nodes"`
-	Fingerprint  decimal    `json:"fingerprint"`
+	Format       string    `json:"format"`
+	Hash         string    `json:"hash"`
+	Placement    string    `json:"placement"`
+	VirtualNodes int       `json:"virtualNodes,omitempty"` // none under a Placement
+	Nodes        jsonNodes `json:"nodes"`
+	Fingerprint  decimal   `json:"fingerprint"`
 }
+
+type jsonNodes []jsonNode
 
 // jsonNode is a Node in JSON. A text that is not UTF-8 is in the second field of its pair, in base64.
 type jsonNode struct {
@@ -51,7 +53,7 @@ func (d *decimal) UnmarshalText(text []byte) error {
 func (r Ring) MarshalJSON() ([]byte, error) {
 	opts := r.Options()
 	out := jsonRing{jsonFormat, hashName(r.hash), placementName(opts.Placement), opts.VirtualNodes,
-		make([]jsonNode, len(r.nodes)), decimal(r.Fingerprint())}
+		make(jsonNodes, len(r.nodes)), decimal(r.Fingerprint())}
 	for i, n := range r.nodes {
 		j := &out.Nodes[i]
 		j.Weight = n.Weight
@@ -97,13 +99,33 @@ func DecodeJSON(data []byte, opts *Options) (*Ring, error) {
 	return s.restore(opts)
 }
 
-// UnmarshalJSON refuses a node without a name here, rather than when the list is complete, so that a list of nothings
-// takes no more memory than its first.
-func (n *jsonNode) UnmarshalJSON(data []byte) error {
-	type fields jsonNode
-	if err := strictly(data, (*fields)(n)); err != nil {
+// UnmarshalJSON gives up at the first node that is none. Package json may go on to the end of a list to find more faults, and
+// a list of nothings would take memory for nodes.
+func (l *jsonNodes) UnmarshalJSON(data []byte) error {
+	*l = nil
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	switch first, err := d.Token(); {
+	case err != nil || first == nil: // null
 		return err
+	case first != json.Delim('['):
+		return errors.New("the nodes are not a list")
 	}
+	for d.More() {
+		var n jsonNode
+		if err := d.Decode(&n); err != nil {
+			return err
+		}
+		if err := n.check(); err != nil {
+			return err
+		}
+		*l = append(*l, n)
+	}
+	return nil
+}
+
+// check returns an error if n has no name, or both fields of a pair.
+func (n *jsonNode) check() error {
 	for _, pair := range []struct {
 		field string
 		text  string

@@ -235,7 +235,8 @@ func jsonAnswers(r io.Reader, name string, p *problems) iter.Seq2[string, string
 
 // cutOff says of the end of a file that there should be more.
 func cutOff(err error) error {
-	if err == io.EOF {
+	var syntax *json.SyntaxError // what Go 1.27 returns, with this text
+	if err == io.EOF || errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
 		return io.ErrUnexpectedEOF
 	}
 	return err
