@@ -4,6 +4,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 WAZERO      = github.com/tetratelabs/wazero/cmd/wazero@v1.12.0
 NEWEST      = go1.27.4
 GO         ?= go
+LINT        = $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./...
 FUZZCOUNT  ?= 20000x
 INTEROP    ?= run
 
@@ -55,18 +56,18 @@ bench:
 
 # The module of its own for rings that agree by gossip.
 check-gossip:
-	cd gossip && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test -timeout 30m ./...
+	cd gossip && $(LINT) && $(GO) test -timeout 30m ./...
 	cd gossip && $(GO) test -timeout 30m -race -short -shuffle=on . && GOARCH=386 CGO_ENABLED=0 $(GO) test -short .
 
 # The module of its own for sources that need clients: against etcd (Debian: etcd-server), and servers that stand for those
 # of Kubernetes and Consul. Without etcd its tests are skipped, or with INTEROP=require a failure.
 check-clients:
-	cd feed/clients && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test -count=1 ./...
+	cd feed/clients && $(LINT) && $(GO) test -count=1 ./...
 	cd feed/clients && $(GO) test -race -count=1 -shuffle=on ./...
 
 # The module of its own that checks with porcupine that a Live is linearizable.
 check-history:
-	cd internal/history && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./... && $(GO) test -race ./...
+	cd internal/history && $(LINT) && $(GO) test ./... && $(GO) test -race ./...
 
 # Beside other libraries: half an hour or more, on a machine that does nothing else. Prints the table of BENCHMARKS.md.
 bench-peers:
@@ -74,16 +75,14 @@ bench-peers:
 
 # The module of its own that they are in: its tests, and each benchmark once.
 check-peers:
-	cd bench && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) run $(STATICCHECK) ./... && $(GO) test ./...
+	cd bench && $(LINT) && $(GO) test ./...
 	cd bench && $(GO) test -race -short ./... && $(GO) test -run '^$$' -bench '/nodes=10$$' -benchtime 1x .
 
 # Every fuzz target of every package, so many inputs each.
 fuzz:
-	for dir in . compat balance cmd/hashring antientropy gossip; do \
-		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(f \*testing.F).*/\1/p' $$dir/*_test.go); do \
-			echo $$dir $$target; \
-			(cd $$dir && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) -fuzzminimizetime 10x .) || exit 1; \
-		done; \
+	sh testdata/fuzztargets.sh | while read -r dir target; do \
+		echo $$dir $$target; \
+		(cd $$dir && $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZCOUNT) -fuzzminimizetime 10x . </dev/null) || exit 1; \
 	done
 
 # All of that over and over, with new random numbers, for so many minutes on two cores; what was done is added up.
