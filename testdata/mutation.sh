@@ -29,9 +29,9 @@ rm -r antientropy balance bench cmd compat examples feed gossip internal/history
 while read -r file tests; do
 	mutate . "$file" "$tests" </dev/null
 done <<'END'
-search Arrange|Merge|Locate|SmallWorld|Model|Walks
-circle Arrange|Merge|Locate|SmallWorld|SizeOf|ChangeOfZone|BytesPerToken
-ring Model|SmallWorld|Order|Equal|Zero|Empty|Invalid|Errors|MaxTokens|Tokens|Alias|Same|String|Options|Fault|Fuzz
+search Arrange|Merge|Locate|Index|SmallWorld|Model|Walks
+circle Arrange|Merge|Locate|Index|SmallWorld|SizeOf|ChangeOfZone|BytesPerToken
+ring Model|SmallWorld|Order|Equal|Zero|Empty|Invalid|Errors|MaxTokens|Tokens|Alias|Same|String|Options|Placement|Fault|Fuzz
 vnode Model|SmallWorld|MaxTokens|TokenCount|Placement|Native|Weight|Vectors
 replicas Model|SmallWorld|Walks|SizeOf|Alloc|Replica
 spread Spread|SmallWorld|Model|Walks|Alloc
