@@ -90,7 +90,7 @@ SOAK ?= 60
 soak:
 	sh testdata/soak.sh $(SOAK)
 
-# Whether a test notices when an operator is changed, file by file: about an hour.
+# Whether a test notices when an operator is changed, file by file: half an hour.
 mutation:
 	sh testdata/mutation.sh
 

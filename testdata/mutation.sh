@@ -1,5 +1,5 @@
 #!/bin/sh
-# Changes one operator after the other in the files that place keys, and sees whether a test notices: about an hour. What
+# Changes one operator after the other in the files that place keys, and sees whether a test notices, in half an hour. What
 # docs/testing.md says of those that nobody notices is from here.
 #
 # gremlins gives a run of the tests a multiple of the time that they took it without a change. So nothing here may be in the
