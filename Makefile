@@ -21,9 +21,7 @@ test:
 
 lint:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
-	$(GO) vet ./...
-	$(GO) mod tidy -diff
-	$(GO) run $(STATICCHECK) ./...
+	$(LINT)
 
 race:
 	$(GO) test -race -shuffle=on -timeout 30m ./...
@@ -98,7 +96,7 @@ mutation:
 # INTEROP=require a failure. Debian has them: see .ci/run.
 interop:
 	$(GO) test -count=1 -v -run '^TestLive' ./compat
-	cd compat/clients && $(GO) vet ./... && $(GO) mod tidy -diff && $(GO) test -count=1 -v ./...
+	cd compat/clients && $(LINT) && $(GO) test -count=1 -v ./...
 
 # The vectors are frozen: an independent implementation must still write the same.
 vectors:
